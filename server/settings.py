@@ -17,7 +17,18 @@ from grammar_cache.limits import Limits
 from grammar_cache.store.patience import Timing
 from server.engines.embedded import NAME
 from server.options.option import Option, choice, option, options_within
-from server.options.readers import amount, mebibytes, port, positive, seconds, switch, text
+from server.options.readers import (
+    amount,
+    mebibytes,
+    origin,
+    path,
+    port,
+    positive,
+    seconds,
+    switch,
+    text,
+    web_address,
+)
 from server.tools.forms import FORMS
 
 if TYPE_CHECKING:  # the defaults are told by texts of help, which are there at once
@@ -68,7 +79,7 @@ class TelemetryOptions:
     )
     traces: str | None = option(
         None,
-        text,
+        web_address,
         "an OpenTelemetry collector by OTLP, such as http://localhost:4318/v1/traces; needs swyb[otel]",
         metavar="URL",
         secrecy="password within",
@@ -99,7 +110,7 @@ class Settings:
 
     model: Path | None = option(
         None,
-        Path,
+        path,
         "a model's folder in Hugging Face format, or its name on the hub as in org/name, which is downloaded where it "
         "isn't yet",
         metavar="DIR|NAME",
@@ -112,7 +123,7 @@ class Settings:
     """Asked for on every `/v1` route if set."""
 
     keys: Path | None = option(
-        None, Path, "keys of /v1 requests, each with a name and limits, read anew when the file changes", metavar="FILE"
+        None, path, "keys of /v1 requests, each with a name and limits, read anew when the file changes", metavar="FILE"
     )
     """File of keys beside `api_key`; see `server.access.key_file`."""
 
@@ -156,7 +167,7 @@ class Settings:
 
     store_secret_file: Path | None = option(
         None,
-        Path,
+        path,
         "the secret that all who share a server's store have; the variable SWYB_STORE_SECRET may hold it itself",
         metavar="FILE",
     )
@@ -194,7 +205,7 @@ class Settings:
     playground: bool = option(True, switch, "the page to try the server with, for browsers at / and /playground")
     cors_origins: tuple[str, ...] = option(
         (),
-        text,
+        origin,
         "pages of this origin, such as https://example.org, may read answers in browsers; may be repeated; *: all",
         name="cors_origin",
         metavar="ORIGIN",
@@ -223,7 +234,7 @@ class Settings:
         "auto: vllm where it is installed and a GPU is there, else transformers; vLLM's own options follow at the end: "
         "-- --tensor-parallel-size 2",
     )
-    engine_options: tuple[str, ...] = option((), text, "options that vLLM has, as they are", shape="passed on")
+    engine_options: tuple[str, ...] = option((), str, "options that vLLM has, as they are", shape="passed on")
 
     body_bytes: int = 8 << 20
     """Bytes of a request body."""

@@ -23,8 +23,9 @@ class StoreAddressError(ValueError):
 def open_store(address: str, limits: StoreLimits | None = None, timing: Timing | None = None) -> Store:
     """Store at an address, whose calls take no longer than callers may wait by `timing`. Raises StoreAddressError."""
     limits, timing = limits or StoreLimits(), timing or Timing()
-    if address.startswith("sqlite:"):
-        return EmbeddedStore(_file(address), limits)
+    file = store_file(address)
+    if file is not None:
+        return EmbeddedStore(file, limits)
     try:
         from grammar_cache.store.backends.redis import RedisStore
         from grammar_cache.store.backends.redis_address import RedisAddress
@@ -51,21 +52,44 @@ def open_database(
 
     `begin`: whether a file that isn't there is begun. Raises StoreAddressError, for somebody else's file too.
     """
-    store = open_store(address, timing=timing)
+    file = store_file(address)
+    if not (begin or file is None or file.exists()):
+        raise StoreAddressError(f"there is no store at {file}")
+    store = _checked(address, secret, timing)
     try:
-        if isinstance(store, EmbeddedStore):
-            if not begin and not _file(address).exists():
-                raise StoreAddressError(f"there is no store at {_file(address)}")
-            store.check()
-        elif secret is None:
-            raise StoreAddressError("a store on a server needs a secret: others may write there")
-        key = kept_secret(_file(address).with_suffix(".secret")) if secret is None else secret.encode()
+        key = kept_secret(file.with_suffix(".secret")) if file and secret is None else (secret or "").encode()
         return Database(store, Seals(key, tenant), limits, origin, timing=timing)
-    except (OSError, StoreForeign, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise StoreAddressError(str(error)) from error
 
 
-def _file(address: str) -> Path:
+def check_address(address: str, secret: str | None) -> None:
+    """Raises StoreAddressError where `open_database` would, but for a file that can't be made.
+
+    Begins no store, and asks no server.
+    """
+    _checked(address, secret, None).close()
+
+
+def _checked(address: str, secret: str | None, timing: Timing | None) -> Store:
+    """Store at an address, with a secret that will do, and nothing of somebody else's. Raises StoreAddressError."""
+    store = open_store(address, timing=timing)
+    try:
+        if isinstance(store, EmbeddedStore):
+            store.check()
+        elif secret is None:
+            raise StoreAddressError("a store on a server needs a secret: others may write there")
+        if secret is not None:
+            Seals(secret.encode())
+    except (OSError, StoreForeign, ValueError) as error:
+        raise StoreAddressError(str(error)) from error
+    return store
+
+
+def store_file(address: str) -> Path | None:
+    """File of a store; None where it is on a server. Raises StoreAddressError."""
+    if not address.startswith("sqlite:"):
+        return None
     parts = urlsplit(address)
     path = Path(unquote(parts.path))
     if parts.netloc or parts.query or parts.fragment or not path.is_absolute():

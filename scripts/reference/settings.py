@@ -23,13 +23,14 @@ A list is a YAML list in the file and a text with commas in a variable (`SWYB_EN
 them). Paths are relative to where the server is started.
 
 `swyb serve --print-config` prints what holds and where each value comes from, as such a file, and ends: it checks a
-configuration without starting a server. Secrets, and passwords in addresses, are never printed; their lines are
-comments.
+configuration without starting a server. Files of keys, the store's address and secret, a model's folder, grammars to
+warm and missing packages are checked too; no server or hub is asked, and nothing is made. Secrets, and passwords in
+addresses, are never printed; their lines are comments.
 
 A value that an option can't have is an error that names the flag, the variable or the line, and the values that are
-allowed. So are a key that no option has, and a variable that begins with `SWYB_`, with the nearest name. Kubernetes
-gives containers variables such as `SWYB_PORT` when a Service is called `swyb`: `enableServiceLinks: false` in the pod
-keeps them away.
+allowed. So are an empty flag (`--host ''`), `--metrics key` without a key, a key that no option has, and a variable
+that begins with `SWYB_`, with the nearest name. Kubernetes gives containers variables such as `SWYB_PORT` when a
+Service is called `swyb`: `enableServiceLinks: false` in the pod keeps them away.
 
 `swyb generate`, `swyb grammars` and `swyb precompute` have the options of the store by flag and by variable.
 """

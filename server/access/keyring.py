@@ -47,12 +47,14 @@ class Keyring:
         return len(self._keys) > 1
 
     def find(self, *values: str) -> Key | None:
-        """The key that one of these values is, None if none is. How long it takes tells nothing of the keys."""
+        """The key that one of these values is, None if none is: an empty one never is. How long it takes tells nothing
+        of the keys.
+        """
         if self.open:
             return ANYBODY
         self._look()
         found = None
-        for value in values:
+        for value in filter(None, values):
             digest = digest_of(value)
             for key in self._keys:
                 if hmac.compare_digest(digest, key.digest):

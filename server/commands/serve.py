@@ -23,6 +23,7 @@ from server.console.options import report, with_store
 from server.console.parser import examples
 from server.options.command_line import add_options
 from server.options.option import options_of
+from server.options.readers import path
 from server.options.shown import shown
 from server.options.sources import FILE, Configuration, configured
 from server.settings import VLLM_RUNNING, EngineName, Settings
@@ -46,7 +47,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--max-tokens, and a key of the YAML file that --config names, max_tokens. A flag goes before a\n"
         "variable, a variable before the file."
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help=f"settings, as YAML (default: ${FILE}, or none)")
+    parser.add_argument("--config", type=path, metavar="FILE", help=f"settings, as YAML (default: ${FILE}, or none)")
     parser.add_argument(
         "--print-config",
         action="store_true",
@@ -91,13 +92,18 @@ def run(arguments: Namespace) -> int:
     wanted = configuration(arguments)
     engine = engine_name(wanted.settings)
     settings = settings_of(wanted, engine)
+    check_engine(engine)
+    _check_operation(settings)
+    check_names(settings, offline=arguments.print_config)
     if arguments.print_config:
+        if settings.model is not None and hub_name(settings.model) is None:
+            model_folder(settings, MODEL)
         as_written = replace(settings, warm=wanted.settings.warm, store_secret=wanted.settings.store_secret)
         print(shown(replace(wanted, settings=as_written)))
         return 0
-    check_engine(engine)
-    _check_operation(settings)
-    check_names(settings)
+    from server.grammars.opening import check_store
+
+    check_store(settings)
     folder = model_folder(settings, MODEL)
     try:
         listening = _listen(settings.host, settings.port)
@@ -108,10 +114,17 @@ def run(arguments: Namespace) -> int:
 
 
 def _check_operation(settings: Settings) -> None:
-    """Raises OSError or ValueError for keys that can't be read, RuntimeError where packages for traces are missing."""
+    """Raises OSError or ValueError for keys that can't be read, ValueError for a store that can't be, and for metrics
+    that ask for a key where there is none; RuntimeError where packages for traces are missing.
+    """
+    from grammar_cache.store.opening import check_address
     from server.access.key_file import read_keys
     from server.telemetry.traces import check_traces
 
+    if settings.store is not None:
+        check_address(settings.store, settings.store_secret)
+    if settings.telemetry.metrics == "key" and not settings.asks_for_key:
+        raise ValueError("--metrics key asks for a key, and there is none: --api-key or --keys names one")
     if settings.keys is not None:
         read_keys(settings.keys)
     if settings.telemetry.traces is not None:
@@ -141,20 +154,25 @@ def _serve(settings: Settings, folder: Path, listening: socket.socket) -> int:
     backend = backend_of(settings, folder, settings)
     warm_up(backend.model.vocabulary)  # before anybody is told that it is ready
     warm_up_beside(backend.model.vocabulary)
-    return serve(settings, backend, listening, partial(_tell, listening))
+    return serve(settings, backend, listening, partial(tell, listening))
 
 
-def _tell(listening: socket.socket, service: Service) -> None:
+def tell(listening: socket.socket, service: Service) -> None:
+    """Tells people where it listens, and a line to try, which names this machine."""
     host, port = listening.getsockname()[:2]
     report(f"swyb: {service.model.name} is ready at {address(host, port)}. Try:\n")
-    print(example(address(host, port), service.model.name, keyed=service.settings.asks_for_key))
+    print(example(address(reachable(host), port), service.model.name, keyed=service.settings.asks_for_key))
     sys.stdout.flush()
 
 
 def address(host: str, port: int) -> str:
-    """The server's address as a client on this machine writes it."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
+    """Address of a server that listens there."""
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def reachable(host: str) -> str:
+    """Host that a client on this machine names to reach a server which listens on that one: all of them are none."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def example(base: str, model: str, *, keyed: bool) -> str:

@@ -5,7 +5,7 @@ Functions import what needs numba or pydantic, which `swyb serve --help` does wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,25 +36,37 @@ def listed(wanted: str) -> Iterable[GrammarRequest | str]:
         raise ValueError(f"{wanted}: {error.message}") from error
 
 
-def check_names(settings: Settings) -> None:
-    """Raises ValueError for a name of `warm` that no grammar has, and for a store that can't be.
+def check_names(settings: Settings, *, offline: bool = False) -> None:
+    """Raises ValueError for a name of `warm` that no grammar has.
 
-    It is to be called before a model is loaded. A store that doesn't answer now may know the name later.
+    It is to be called before a model is loaded. A store that doesn't answer now may know the name later, and so may one
+    on a server that isn't asked, `offline`.
     """
-    from server.grammars.opening import opened_store
-
     unknown = [wanted for wanted in settings.warm if isinstance(wanted, str) and wanted not in names()]
-    database = opened_store(settings)
-    if database is None:
-        registered = []
-    else:
-        try:
-            registered = database.catalogue(STORE_SECONDS).names() if unknown else []
-        except StoreError:
-            return
-        finally:
-            database.close(0)
+    registered = _registered(settings, offline=offline) if unknown else ()
+    if registered is None:
+        return
     for name in unknown:
         if name not in registered:
             known = {*names(), *registered}
             raise ValueError(f"--warm {name}: there is no such file, nor a grammar of that name{perhaps(name, known)}")
+
+
+def _registered(settings: Settings, *, offline: bool) -> Collection[str] | None:
+    """Names in the store, none where there is no store yet; None where it isn't asked, or doesn't answer."""
+    from grammar_cache.store.opening import store_file
+    from server.grammars.opening import opened_store
+
+    file = store_file(settings.store) if settings.store else None
+    if settings.store is None or (file is not None and not file.exists()):
+        return ()
+    if offline and file is None:
+        return None
+    database = opened_store(settings)
+    assert database is not None, "settings name a store"
+    try:
+        return database.catalogue(STORE_SECONDS).names()
+    except StoreError:
+        return None
+    finally:
+        database.close(0)

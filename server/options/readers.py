@@ -7,7 +7,11 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable, Collection, Iterable
 from difflib import get_close_matches
 from math import isfinite
+from pathlib import Path
+from urllib.parse import urlsplit
 
+MOST = (1 << 31) - 1
+"""Bound of counts: whatever is counted, more of it is a slip of the finger."""
 MOST_SECONDS = 86400.0
 HIDDEN = "(hidden)"
 _USER = re.compile(r"(://[^:@/]*):.*@", re.DOTALL)
@@ -20,22 +24,40 @@ class NotAllowed(ArgumentTypeError, ValueError):
 
 
 def text(found: str) -> str:
-    """A text as it is."""
+    """A text as it is, if it is one: neither empty nor bytes that aren't UTF-8. Errors quote none: some are secret."""
+    if not found:
+        raise NotAllowed("the value is empty")
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        raise NotAllowed("the value is not UTF-8") from None
     return found
+
+
+def path(found: str) -> Path:
+    """Path of a file or a folder, whose name may be any bytes."""
+    if not found:
+        raise NotAllowed("the value is empty")
+    return Path(found)
 
 
 def positive(found: str) -> int:
     """A whole number of at least 1."""
-    if not found.isdecimal() or int(found) < 1:
-        raise NotAllowed(f"{found!r} is not a positive whole number")
+    if not _is_count(found) or int(found) < 1:
+        raise NotAllowed(f"{found!r} is not a positive whole number, {MOST} at most")
     return int(found)
 
 
 def whole(found: str) -> int:
     """A whole number of at least 0."""
-    if not found.isdecimal():
-        raise NotAllowed(f"{found!r} is not a whole number, 0 or more")
+    if not _is_count(found):
+        raise NotAllowed(f"{found!r} is not a whole number from 0 to {MOST}")
     return int(found)
+
+
+def _is_count(found: str) -> bool:
+    """Whether a text is a number that isn't absurd. Very long ones aren't read: Python refuses to."""
+    return found.isdecimal() and len(found) <= 2 * len(str(MOST)) and int(found) <= MOST
 
 
 def mebibytes(found: str) -> int:
@@ -73,6 +95,34 @@ def port(found: str) -> int:
     if not found.isdecimal() or int(found) > 65535:
         raise NotAllowed(f"{found!r} is not a port from 0 to 65535")
     return int(found)
+
+
+def web_address(found: str) -> str:
+    """URL of a web server. Errors don't quote it: it may hold a password."""
+    scheme, host = _parts(found)
+    if scheme not in ("http", "https") or not host:
+        raise NotAllowed("the value is no URL that begins with http:// or https:// and a host")
+    return found
+
+
+def origin(found: str) -> str:
+    """Origin of web pages as browsers name it, or `*` for all."""
+    scheme, host = _parts(found)
+    if found != "*" and (not scheme or not host or "@" in host or found != f"{scheme}://{host}"):
+        raise NotAllowed(
+            f"{found!r} is no origin: a scheme, a host and perhaps a port, as in https://example.org, or *"
+        )
+    return found
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Scheme and host of a URL, the port with it; none of what is no URL."""
+    try:
+        parts = urlsplit(address)
+        right = parts.port != 0 and parts.hostname and not re.search(r"\s", address)
+    except ValueError:
+        return "", ""
+    return (parts.scheme, parts.netloc) if right else ("", "")
 
 
 def switch(found: str) -> bool:

@@ -79,7 +79,9 @@ def _model(
     texts = {name: entry.value for name, entry in written.items()}
 
     class Sources(BaseSettings):
-        model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid")
+        model_config = SettingsConfigDict(
+            env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", validate_default=False
+        )
 
         @classmethod
         def settings_customise_sources(

@@ -56,6 +56,12 @@ def test_the_single_key_stays_beside_a_file(tmp_path: Path) -> None:
     assert Keyring(OTHER, None).find(SECRET) is None
 
 
+def test_an_empty_value_is_no_key() -> None:
+    """A server whose key is empty by some mistake is closed, not open."""
+    assert Keyring("", None).find("") is None
+    assert not Keyring("", None).open
+
+
 def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
     """New keys open and old ones don't, within a second; what can't be read changes nothing, and is told."""
     clock = Clock()

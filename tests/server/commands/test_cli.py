@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import socket
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -17,8 +19,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from server.cli import main, parse
 from server.commands.generate import request_body
-from server.commands.serve import address, configuration, example, settings_of
+from server.commands.serve import address, configuration, example, reachable, settings_of, tell
 from server.protocol.reading import parse_chat
+from server.settings import Settings
 
 SCHEMA = {
     "type": "object",
@@ -130,8 +133,19 @@ def test_settings_come_from_options_and_environment(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_address_can_be_reached(host: str, expected: str) -> None:
-    """The printed address can be opened on this machine."""
-    assert address(host, 80) == expected
+    """The address to try can be opened on this machine."""
+    assert address(reachable(host), 80) == expected
+
+
+def test_the_log_tells_where_a_server_listens(capsys: pytest.CaptureFixture[str]) -> None:
+    """A server that all the network reaches says so; the line to try names this machine."""
+    service: Any = SimpleNamespace(model=SimpleNamespace(name="m"), settings=Settings())
+    with socket.create_server(("0.0.0.0", 0)) as listening:
+        port = listening.getsockname()[1]
+        tell(listening, service)
+    printed = capsys.readouterr()
+    assert f"m is ready at http://0.0.0.0:{port}. Try:" in printed.err
+    assert f"curl http://127.0.0.1:{port}/v1" in printed.out
 
 
 def test_the_example_is_a_request_of_this_server() -> None:

@@ -14,7 +14,7 @@ from server.options.option import options_of
 from server.options.readers import without_password
 from server.settings import Settings
 
-SECRETS = ("key-7f3a", "seal-99c1", "pass-55d0")
+SECRETS = ("key-7f3a", "seal-99c1-99c1-99c1", "pass-55d0")
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_secrets_are_never_printed(
     """Neither from a flag, a variable, the file nor a secret's file; read again, what is hidden isn't a value."""
     key, seal, password = SECRETS
     file = tmp_path / "swyb.yaml"
-    file.write_text(f"api_key: {key}\nstore: rediss://user:{password}@host:1/2?x=1\nstore_secret: {seal}\n")
+    file.write_text(f"api_key: {key}\nstore: rediss://user:{password}@host:1/2\nstore_secret: {seal}\n")
     lines = [["--config", str(file)]]
     lines.append(["--api-key", key, "--store", f"redis://:{password}@host", "--store-secret-file", str(tmp_path / "s")])
     (tmp_path / "s").write_text(seal)
@@ -92,3 +92,42 @@ def test_secrets_are_never_printed(
 )
 def test_passwords_in_addresses(address: str, shown: str) -> None:
     assert without_password(address) == shown
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--keys", "nowhere.yaml"], "nowhere.yaml: No such file"),
+        (["--keys", "EMPTY"], "EMPTY: the file: "),
+        (["--store", "foo"], "the address of a store begins with sqlite:"),
+        (["--store", "redis://x"], "a store on a server needs a secret"),
+        (["--store", "sqlite:///FOLDER/NOTES"], "NOTES is no store of this program"),
+        (["--model", "/nowhere"], "--model /nowhere: there is no such folder"),
+        (["--warm", "nope"], "--warm nope: there is no such file, nor a grammar of that name"),
+        (["--metrics", "key"], "--metrics key asks for a key, and there is none"),
+    ],
+    ids=lambda found: " ".join(found) if isinstance(found, list) else None,
+)
+def test_a_configuration_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    """A server that couldn't start with them refuses settings before they are printed."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "EMPTY").touch()
+    (tmp_path / "NOTES").write_text("{}")
+    words = [word.replace("/FOLDER", str(tmp_path)) for word in words]
+    assert main(["serve", "--engine", "transformers", *words, "--print-config"]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert told in printed.err
+
+
+def test_a_check_of_settings_begins_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No store, no secret and no model is made for it; a server's store isn't asked which names it has."""
+    away = ["--store", "redis://127.0.0.1:1", "--warm", "city", "--model", "some/model"]
+    (tmp_path / "secret").write_text("x" * 32)
+    away += ["--store-secret-file", str(tmp_path / "secret")]
+    for words in (["--store", f"sqlite://{tmp_path}/new/store", "--warm", "sql"], away):
+        assert main(["serve", "--engine", "transformers", *words, "--print-config"]) == 0
+        assert "port: 8000" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir() if path.name != "cache"] == ["secret"]

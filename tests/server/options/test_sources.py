@@ -45,6 +45,8 @@ def texts(option: Option) -> st.SearchStrategy[str]:
         return st.sampled_from(["true", "no", "1", "off"])
     if isinstance(option.default, int | float):
         return st.integers(1, 9999).map(str)
+    if option.name == "traces":
+        return st.sampled_from(["http://localhost:4318/v1/traces", "https://user:pw@[::1]/"])
     return st.text("abc:/ #'\"-{}[]é", min_size=1, max_size=6).filter(lambda text: text.strip() == text != "--")
 
 
@@ -108,8 +110,12 @@ def test_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWYB_WARM", "json, sql")
     monkeypatch.setenv("SWYB_ENGINE_OPTIONS", "--y '3 4'")
     monkeypatch.setenv(FILE, str(file))
-    found = configuration(parse(["serve", "--cors-origin", "a", "--cors-origin", "b"])).settings
-    assert (found.warm, found.cors_origins, found.engine_options) == (("json", "sql"), ("a", "b"), ("--y", "3 4"))
+    found = configuration(parse(["serve", "--cors-origin", "http://a:1", "--cors-origin", "*"])).settings
+    assert (found.warm, found.cors_origins, found.engine_options) == (
+        ("json", "sql"),
+        ("http://a:1", "*"),
+        ("--y", "3 4"),
+    )
     found = configuration(parse(["serve", "--warm", "ari", "sql", "--", "--z"])).settings
     assert (found.warm, found.engine_options) == (("ari", "sql"), ("--z",))
 
@@ -122,6 +128,51 @@ def test_what_is_empty_is_absent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (found.settings, dict(found.origins)) == (Settings(), {})
     file.write_text("")
     assert configuration(parse(["serve", "--config", str(file)])).settings == Settings()
+
+
+FLAGS = [option for option in OPTIONS.values() if option.on_command_line and not isinstance(option.default, bool)]
+
+
+@pytest.mark.parametrize("option", [each for each in FLAGS if each.shape != "passed on"], ids=lambda each: each.name)
+def test_an_empty_flag_is_refused(option: Option, capsys: pytest.CaptureFixture[str]) -> None:
+    """An empty flag is no absent one: `--host ''` would listen everywhere, and `--api-key ''` let everybody in."""
+    with pytest.raises(SystemExit) as ended:
+        parse(["serve", str(option.flag), ""])
+    assert ended.value.code == 2
+    assert re.match(rf"swyb serve: error: argument {option.flag}: (the value is|'' is)", capsys.readouterr().err)
+
+
+def test_bytes_that_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that no client could show is refused, and isn't quoted."""
+    monkeypatch.setenv("SWYB_API_KEY", "secret\udcff")
+    with pytest.raises(ValueError, match=r"^SWYB_API_KEY: the value is not UTF-8$"):
+        configuration(parse(["serve"]))
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        *(("--traces", value) for value in ("nonsense", "localhost:4318", "ftp://host/x", "http://", "http://[::1/x")),
+        *(
+            ("--cors-origin", value)
+            for value in ("nonsense", "https://a.example/", "https://a.example/page", "https://")
+        ),
+        *(("--cors-origin", value) for value in ("https://u@a.example", "https://a.example:x", "https://a b", "null")),
+        *(("--running", value) for value in (str(10**23), "9" * 5000, str(1 << 31))),
+        ("--prefix-cache", str(10**30)),
+    ],
+)
+def test_what_no_option_can_be(flag: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Addresses and numbers that would do nothing, or fail later, are refused where they are read."""
+    with pytest.raises(SystemExit):
+        parse(["serve", flag, value])
+    assert f"argument {flag}: " in capsys.readouterr().err
+
+
+def test_passwords_of_addresses_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["serve", "--traces", "htp://user:pass-word@host"])
+    assert "pass-word" not in capsys.readouterr().err
 
 
 def test_texts_stay_texts(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def held(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path, statements: list[str]) -> None:
-    """Other tables, or marks of another program: neither opening nor asking nor writing changes anything."""
+    """Tables or marks of another program: neither opening nor asking nor writing changes anything."""
     path = tmp_path / "people.db"
     somebodys(path, *statements)
     before = held(tmp_path)
