@@ -32,20 +32,35 @@ COMMANDS: Mapping[str, str] = MappingProxyType(
 
 _PASSING_ON = ("serve", "generate", "eval")
 """Commands that run an engine, which may have options of its own."""
+_JUDGES = ("check", "why")
+"""Commands whose status 1 is a verdict: 2 says that there is none."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered, 130 if it was
     interrupted.
     """
+    if sys.stdout is None:
+        report("swyb: error: the standard output is closed")
+        return 1
     try:
-        status = _run(parse(sys.argv[1:] if arguments is None else arguments))
-        sys.stdout.flush()
+        return _written(sys.argv[1:] if arguments is None else arguments)
     except BrokenPipeError as error:
         return _end_unread(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    return status
+    except OSError as error:  # a disk that is full, for one
+        _drop_output()
+        report(f"swyb: error: the output can't be written: {error.strerror}")
+        return 1
+
+
+def _written(arguments: Sequence[str]) -> int:
+    """Status of a command whose output, like that of help, isn't left to the interpreter's own end. Raises OSError."""
+    try:
+        return _run(parse(arguments))
+    finally:
+        sys.stdout.flush()
 
 
 def _run(parsed: Namespace) -> int:
@@ -55,7 +70,7 @@ def _run(parsed: Namespace) -> int:
         raise
     except (OSError, RuntimeError, ValueError) as error:  # a file, a model or a text that can't be read
         report(f"swyb {parsed.command}: error: {_reason(error)}")
-        return 1
+        return 2 if parsed.command in _JUDGES else 1
     return status
 
 
@@ -85,17 +100,22 @@ def parser(loaded: Collection[str] = tuple(COMMANDS)) -> ArgumentParser:
 
 
 def _end_unread(error: BrokenPipeError) -> int:
-    """Status where the reader of our output has ended, as `head` does. What is left of the output goes nowhere, so that
-    the interpreter's own end doesn't complain. Raises `error` where somebody else's pipe broke."""
-    output = sys.stdout.fileno()
+    """Status where the reader of our output has ended, as `head` does. Raises `error` where somebody else's pipe
+    broke.
+    """
     watch = select.poll()
-    watch.register(output, select.POLLERR)
+    watch.register(sys.stdout.fileno(), select.POLLERR)
     if not watch.poll(0):
         raise error
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, output)
-    os.close(nowhere)
+    _drop_output()
     return 1
+
+
+def _drop_output() -> None:
+    """Lets what is left of the output go nowhere, so that the interpreter's own end doesn't complain."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _module(command: str) -> str:

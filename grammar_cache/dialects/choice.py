@@ -40,33 +40,33 @@ def parse(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
 def _strings(text: str) -> list[str]:
     offset = _skip_space(text, 0)
     if not text.startswith("[", offset):
-        raise GrammarSyntaxError("choice: not a JSON array of strings", pointer="")
+        raise _refused("not a JSON array of strings", text, offset)
     offset = _skip_space(text, offset + 1)
     values: list[str] = []
     if not text.startswith("]", offset):
-        value, offset = _string(text, offset, 0)
+        value, offset = _string(text, offset)
         values.append(value)
         while text.startswith(",", offset):
-            value, offset = _string(text, _skip_space(text, offset + 1), len(values))
+            value, offset = _string(text, _skip_space(text, offset + 1))
             values.append(value)
     if not text.startswith("]", offset):
-        raise _malformed("expected , or ]", text, offset)
+        raise _refused("not JSON: expected , or ]", text, offset)
     offset = _skip_space(text, offset + 1)
     if offset < len(text):
-        raise _malformed("more text behind the array", text, offset)
+        raise _refused("not JSON: more text behind the array", text, offset)
     return values
 
 
-def _string(text: str, offset: int, index: int) -> tuple[str, int]:
+def _string(text: str, offset: int) -> tuple[str, int]:
     """The string at `offset`, and the offset of what follows it."""
     if offset >= len(text) or text[offset] in ",]":
-        raise _malformed("expected a string", text, offset)
+        raise _refused("not JSON: expected a string", text, offset)
     if text[offset] != '"':
-        raise GrammarSyntaxError("choice: not a string", pointer=f"/{index}")
+        raise _refused("not a string", text, offset)
     try:
         value, end = _DECODER.raw_decode(text, offset)
     except json.JSONDecodeError as error:
-        raise _malformed(error.msg, text, error.pos) from error
+        raise _refused(f"not JSON: {error.msg}", text, error.pos) from error
     return value, _skip_space(text, end)
 
 
@@ -75,6 +75,6 @@ def _skip_space(text: str, offset: int) -> int:
     return found.end() if found else offset
 
 
-def _malformed(message: str, text: str, offset: int) -> GrammarSyntaxError:
+def _refused(message: str, text: str, offset: int) -> GrammarSyntaxError:
     line, column = line_and_column(text, offset)
-    return GrammarSyntaxError(f"choice: not JSON: {message}", line=line, column=column)
+    return GrammarSyntaxError(f"choice: {message}", line=line, column=column)

@@ -134,16 +134,10 @@ class Catalogue:
         self._write(written)
 
     def _read(self, call: Callable[[Store], T]) -> T:
-        return _answered(self._guard.read(lambda store: (call(store),), self._seconds, None))
+        return self._guard.ask(self._guard.reading, call, self._seconds)
 
     def _write(self, call: Callable[[Store], T]) -> T:
-        return _answered(self._guard.write(lambda store: (call(store),), self._seconds, None))
-
-
-def _answered(answer: tuple[T] | None) -> T:
-    if answer is None:
-        raise StoreError("the store doesn't answer")
-    return answer[0]
+        return self._guard.ask(self._guard.writing, call, self._seconds)
 
 
 def _constraint(data: bytes) -> Constraint:

@@ -36,26 +36,24 @@ class Guard:
 
     def read(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
         """Result of a call that reads, within that time, or `otherwise`."""
-        return self._ask(self.reading, call, seconds, otherwise)
+        return self._ask_or(self.reading, call, seconds, otherwise)
 
     def lease(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
         """Result of a call for leases, within that time, or `otherwise`. Raises StoreReadOnly."""
-        return self._ask(self.leasing, call, seconds, otherwise)
+        return self._ask_or(self.leasing, call, seconds, otherwise)
 
     def write(self, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
         """Result of a call that changes something, within that time, or `otherwise`. Raises StoreReadOnly."""
-        return self._ask(self.writing, call, seconds, otherwise)
+        return self._ask_or(self.writing, call, seconds, otherwise)
 
-    def close(self) -> None:
-        """Calls that are on their way end by themselves; later ones are skipped."""
-        self._closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._store.close()
+    def ask(self, breaker: Breaker, call: Callable[[Store], T], seconds: float) -> T:
+        """Result of a call, within that time, for who wants to know why there is none. `breaker`: one of the guard's.
 
-    def _ask(self, breaker: Breaker, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        Raises StoreError, with the store's own words.
+        """
         if self._closed or not breaker.admits():
             self._counters.count("skipped")
-            return otherwise
+            raise StoreError("the store has failed, and is left alone for a while")
         self._counters.count("calls")
         try:
             asked = self._threads.submit(call, self._store)
@@ -63,17 +61,32 @@ class Guard:
         except (TimeoutError, StoreTimeout) as error:
             asked.cancel()
             self._counters.count("timeouts")
-            breaker.failed(StoreTimeout(str(error) or f"no answer within {1000 * seconds:.0f} ms"))
-            return otherwise
+            late = StoreTimeout(str(error) or f"no answer within {1000 * seconds:.0f} ms")
+            breaker.failed(late)
+            raise late from error
         except StoreReadOnly:
             breaker.succeeded()
             raise
         except StoreError as error:
             self._counters.count("errors")
             breaker.failed(error)
-            return otherwise
+            raise
         except BaseException:  # an error of ours tells nothing of the store
             breaker.learned_nothing()
             raise
         breaker.succeeded()
         return answer
+
+    def close(self) -> None:
+        """Calls that are on their way end by themselves; later ones are skipped."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._store.close()
+
+    def _ask_or(self, breaker: Breaker, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
+        try:
+            return self.ask(breaker, call, seconds)
+        except StoreReadOnly:
+            raise
+        except StoreError:  # the breaker has learned of it
+            return otherwise

@@ -14,8 +14,9 @@ _HEAD = """# Command line
 Made from the code by `python -m scripts.reference`. `swyb COMMAND --help` tells the same.
 
 Errors are one line on the standard error, `swyb COMMAND: error: …`, with status 1, or 2 where the command line is wrong
-(`check`: where nobody can judge), or 130 where the command was interrupted. [Debug a grammar](../how-to/debug.md) shows
-some.
+(`check` and `why`: where nobody can judge, also for a file that can't be read), or 130 where the command was
+interrupted. [Debug a grammar](../how-to/debug.md) shows some. Files are UTF-8; a byte order mark at their beginning is
+skipped.
 """
 _DEFAULT = re.compile(r" \(default: ([^()]*)\)")
 

@@ -30,7 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints the verdict: 0 if the text belongs (for a schema: is valid), 1 if not, 2 if nobody can say."""
-    wanted = constraint(arguments)
+    wanted = constraint(arguments, arguments.text)
     assert wanted is not None, "the parser requires one"
     text = read_bytes(arguments.text)
     from server.checking.verdict import check

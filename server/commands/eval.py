@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,12 +21,13 @@ from server.console.parser import INTERRUPTED, examples
 from server.evaluation import budgets
 from server.evaluation.datasets.samples import samples
 from server.evaluation.methods.spec import specs
-from server.options.readers import positive
+from server.options.readers import positive, text
 from server.settings import Settings
 
 if TYPE_CHECKING:
     from server.evaluation.feasible import Split
     from server.evaluation.model import LocalModel
+    from server.evaluation.records import Row
     from server.evaluation.remote import RemoteModel
     from server.tools.forms import CallForm
 
@@ -45,8 +47,8 @@ EXPERIMENTS = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="experiment", required=True, metavar="EXPERIMENT")
-    for name, text in EXPERIMENTS.items():
-        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:])
+    for name, told in EXPERIMENTS.items():
+        command = commands.add_parser(name, help=told, description=told[0].upper() + told[1:])
         _add_options(command)
         examples(
             command,
@@ -74,11 +76,14 @@ def _add_options(parser: ArgumentParser) -> None:
     add_engine(parser)
     model.add_argument(
         "--base-url",
+        type=text,
         metavar="URL",
         help=f"a server's, up to /v1, with its key in ${KEY_VARIABLE}; --model then counts tokens "
         "(default: a model in this process)",
     )
-    model.add_argument("--api-model", metavar="NAME", help="the model's name on that server (default: its first)")
+    model.add_argument(
+        "--api-model", type=text, metavar="NAME", help="the model's name on that server (default: its first)"
+    )
     how = parser.add_argument_group("the answers")
     how.add_argument(
         "--methods",
@@ -123,6 +128,7 @@ def run(arguments: Namespace) -> int:
 def _run(arguments: Namespace, stack: ExitStack) -> int:
     from server.evaluation import experiments
     from server.evaluation.methods.registry import check
+    from server.evaluation.records import read_rows
     from server.evaluation.reporting.report import Files
     from server.evaluation.reporting.report import report as rendered
     from server.evaluation.session import Asked, carry_out
@@ -151,7 +157,15 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
         report("interrupted: the same command goes on from here")
         status = INTERRUPTED
     print(rendered(files))
-    return status
+    return status or _status(read_rows(files.rows))
+
+
+def _status(rows: Sequence[Row]) -> int:
+    """Status of a run that went to its end: 1, with a reason, where no answer of any came."""
+    if not rows or any(row.outcome != "failed" for row in rows):
+        return 0
+    report(f"swyb eval: error: nothing could be measured: {rows[-1].reason}")
+    return 1
 
 
 def _require_extra() -> None:

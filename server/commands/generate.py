@@ -6,6 +6,7 @@ Functions import what needs numba or pydantic, which take a second to load: help
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from argparse import ArgumentParser, Namespace
 from contextlib import aclosing
@@ -18,7 +19,7 @@ from server.console.models import MODEL, add_model, model_folder
 from server.console.options import STDIN, add_constraint, add_store, constraint, read, report, stored
 from server.console.parser import examples
 from server.console.refusals import refused
-from server.options.readers import positive
+from server.options.readers import positive, utf8
 from server.protocol.errors import ApiError
 from server.settings import Settings
 
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("prompt", help='what to ask; "-" reads the standard input. Nothing else tells what is wanted')
-    parser.add_argument("--system", metavar="TEXT", help="a system message before it (default: none)")
+    parser.add_argument(
+        "prompt", type=utf8, help='what to ask; "-" reads the standard input. Nothing else tells what is wanted'
+    )
+    parser.add_argument("--system", type=utf8, metavar="TEXT", help="a system message before it (default: none)")
     parser.add_argument("--json", action="store_true", help="print the whole response (default: its text)")
     add_constraint(parser, required=False)
     _add_decoding(parser)
@@ -59,7 +62,7 @@ def _add_decoding(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Prints the text as it is agreed, and the certificate to the standard error; or the error (then: 1)."""
-    wanted = constraint(arguments)
+    wanted = constraint(arguments, arguments.prompt)
     engine = engine_name(arguments)
     check_engine(engine)
     folder = model_folder(arguments, MODEL)
@@ -113,10 +116,10 @@ def _constraint_fields(wanted: Constraint | None) -> dict[str, object]:
         case Constraint(kind="regex", text=text):
             return {"response_format": {"type": "regex", "regex": text}}
         case Constraint(kind="choice", text=text):
-            from server.protocol.reading import parse_json
+            from grammar_cache.compile import parse
 
-            choices = parse_json(text.encode(), Settings().body_nesting)
-            return {"response_format": {"type": "choice", "choice": choices}}
+            parse(wanted)  # a mistake is told with its place in the file
+            return {"response_format": {"type": "choice", "choice": json.loads(text)}}
         case Constraint(kind="structural_tag", text=text):
             return {"structural_tag": text}
         case _:

@@ -14,6 +14,7 @@ from math import inf
 from multiprocessing import get_context
 from pathlib import Path
 from random import SystemRandom
+from signal import SIG_IGN, SIGINT, signal
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -200,8 +201,11 @@ def _others(task: Task, first: int, pieces: int, count: int) -> Iterator[None]:
     context = get_context("spawn")
     begins = [(first + pieces * (i + 1) // (count + 1)) % pieces for i in range(count)]
     processes = [context.Process(target=work, args=(task, begin), daemon=True) for begin in begins]
+    # Whoever interrupts a command from a terminal interrupts them too: they leave it to this process to end them.
+    before = signal(SIGINT, SIG_IGN)
     for process in processes:
         process.start()
+    signal(SIGINT, before)
     try:
         yield
     finally:

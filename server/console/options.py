@@ -15,10 +15,13 @@ from grammar_cache.grammars.shipped import names, shipped
 from server.engines.embedded import default_cache
 from server.options.command_line import add_options
 from server.options.option import options_of
+from server.options.readers import utf8
 from server.options.sources import configured
 from server.settings import NO_STORE, Settings
 
 STDIN = "-"
+CONSTRAINTS = ("schema", "grammar", "regex", "choice", "structural_tag")
+"""Options that name the file of a constraint."""
 STORE = tuple(option for option in options_of(Settings) if option.name.startswith("store"))
 """Options of the store, which several commands have."""
 
@@ -46,6 +49,8 @@ def with_store(settings: Settings) -> Settings:
         raise ValueError("--store-wait-least is more than --store-wait-most, or variables or keys of these names are")
     file = settings.store_secret_file
     secret = read(str(file)).strip() if file else settings.store_secret
+    if file and not secret:
+        raise ValueError(f"{file}: there is no secret in it")
     return replace(settings, store=address, store_secret=secret or None)
 
 
@@ -83,7 +88,9 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     group.add_argument("--choice", metavar="FILE", help=f"a JSON array of texts{of}")
     group.add_argument("--structural-tag", metavar="FILE", help=f"a structural tag, as vLLM and xgrammar write it{of}")
     about.add_argument("--syntax", choices=("gbnf", "lark"), help="the grammar's dialect (default: as it looks)")
-    about.add_argument("--start", metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)")
+    about.add_argument(
+        "--start", type=utf8, metavar="RULE", help="its start rule (default: root in GBNF, start in Lark)"
+    )
     about.add_argument("--lexer", choices=("dynamic", "contextual"), help="for Lark grammars (default: dynamic)")
     about.add_argument("--whitespace", choices=("compact", "bounded", "any"), help="in JSON (default: bounded)")
     about.add_argument(
@@ -91,8 +98,13 @@ def add_constraint(parser: ArgumentParser, *, required: bool) -> None:
     )
 
 
-def constraint(arguments: Namespace) -> Constraint | None:
-    """The constraint that was asked for. Raises ValueError for options of a grammar without one."""
+def constraint(arguments: Namespace, beside: str | None = None) -> Constraint | None:
+    """The constraint that was asked for. `beside`: another file that is read.
+
+    Raises OSError, ValueError, also for options of a grammar without one, and for two texts in one standard input.
+    """
+    if beside == STDIN and STDIN in (getattr(arguments, name) for name in CONSTRAINTS):
+        raise ValueError("the standard input is one text, and can't be two: name a file for one of them")
     whitespace: Whitespace = arguments.whitespace or "bounded"
     idle = [name for name in ("syntax", "start", "lexer") if getattr(arguments, name) is not None]
     if idle and arguments.grammar is None:
@@ -119,13 +131,27 @@ def constraint(arguments: Namespace) -> Constraint | None:
 
 
 def read(name: str) -> str:
-    """A file's text. Raises OSError, or UnicodeDecodeError where it isn't UTF-8."""
-    return read_bytes(name).decode()
+    """A file's text, without a mark of its byte order. Raises OSError, or ValueError where it isn't UTF-8."""
+    data = read_bytes(name)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{source(name)}:{line}: this is not UTF-8 ({error.reason})") from None
 
 
 def read_bytes(name: str) -> bytes:
-    """A file's bytes, or those of the standard input."""
-    return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    """A file's bytes, or those of the standard input. Raises OSError, ValueError."""
+    if name != STDIN:
+        return Path(name).read_bytes()
+    if sys.stdin is None:
+        raise ValueError("the standard input is closed")
+    return sys.stdin.buffer.read()
+
+
+def source(name: str) -> str:
+    """Name of a file as messages have it."""
+    return "standard input" if name == STDIN else name
 
 
 def report(line: str) -> None:

@@ -27,8 +27,8 @@ class Parser(ArgumentParser):
         """
         known = self._option_string_actions
         for argument in args or ():
-            if argument == "--" or self._subparsers is not None:
-                break
+            if argument == "--" or (self._subparsers is not None and not argument.startswith("-")):
+                break  # the words behind a command's name are for its own parser
             name = argument.partition("=")[0]
             if name.startswith("--") and not any(option.startswith(name) for option in known):
                 self.error(f"there is no option {name}{perhaps(name, known)}")

@@ -7,13 +7,12 @@ from typing import NamedTuple
 from unicodedata import combining, east_asian_width
 
 from grammar_cache.errors import GrammarError
-from server.checking.json_text import read, write
-from server.console.options import STDIN, print_json, report
+from server.checking.json_text import Piece, read, write
+from server.console.options import CONSTRAINTS, print_json, report, source
 from server.protocol.errors import ApiError, of_grammar
 
 WIDEST = 100
 """Characters of a line that are shown: schemas come in lines of any length."""
-CONSTRAINTS = ("schema", "grammar", "regex", "choice", "structural_tag")
 
 
 class Place(NamedTuple):
@@ -49,10 +48,10 @@ def place_of(error: ApiError, text: str) -> Place | None:
 
 def pointed(text: str, pointer: str) -> Place | None:
     """Place where a value of a JSON text begins, or the name of a member; None where the pointer leads to another
-    text.
+    text. Only the whole of a text may be no JSON.
     """
     offset = 0
-    for piece in write(read(text)):
+    for piece in write(read(text)) if pointer else (Piece(text, ""),):
         if piece.pointer == pointer:
             begin = offset + len(piece.text) - len(piece.text.lstrip(" \t\r\n"))
             return Place(text.count("\n", 0, begin) + 1, begin - text.rfind("\n", 0, begin))
@@ -87,4 +86,4 @@ def _columns(text: str) -> int:
 def _source(arguments: Namespace) -> str:
     """Source from which the constraint was read."""
     named = next((getattr(arguments, name) for name in CONSTRAINTS if getattr(arguments, name) is not None), None)
-    return "standard input" if named == STDIN else str(named or arguments.shipped)
+    return source(str(named or arguments.shipped))

@@ -31,6 +31,8 @@ def entries(file: Path) -> dict[str, Entry]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ValueError(f"{file}:{line}: no YAML: {error.problem}") from error
+    except RecursionError:
+        raise ValueError(f"{file}: no YAML: it is nested too deeply") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ValueError(f"{file}: no YAML: {error}") from error
     found: dict[str, Entry] = {}
@@ -50,6 +52,8 @@ def _pairs(file: Path, top: Node | None) -> Iterator[tuple[str, str | list[str],
         raise ValueError(f"{file}: not a mapping of options to values, such as `port: 8000`")
     for key, node in top.value:
         line = key.start_mark.line + 1
+        if not isinstance(key, ScalarNode):
+            raise ValueError(f"{file}:{line}: the name of an option is a text, and this is none")
         if isinstance(node, SequenceNode) and all(isinstance(item, ScalarNode) for item in node.value):
             yield str(key.value), [str(item.value) for item in node.value], line
         elif isinstance(node, ScalarNode):

@@ -24,9 +24,14 @@ class NotAllowed(ArgumentTypeError, ValueError):
 
 
 def text(found: str) -> str:
-    """A text as it is, if it is one: neither empty nor bytes that aren't UTF-8. Errors quote none: some are secret."""
+    """A text that isn't empty."""
     if not found:
         raise NotAllowed("the value is empty")
+    return utf8(found)
+
+
+def utf8(found: str) -> str:
+    """A text as it is, which may be empty. Errors don't quote bytes that are none: some are secret."""
     try:
         found.encode()
     except UnicodeEncodeError:

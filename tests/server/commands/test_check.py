@@ -64,7 +64,7 @@ def test_check_takes_the_options_of_grammars(write: Any, capsys: pytest.CaptureF
     asked = ["check", "--grammar", grammar, "--syntax", "lark", "--start", "other", "--lexer", "dynamic"]
     assert main([*asked, write("t", "::=aa")]) == 0
     assert told(capsys)["accepted"] is True
-    assert main(["check", "--regex", write("r", "a"), "--start", "other", write("t", "a")]) == 1
+    assert main(["check", "--regex", write("r", "a"), "--start", "other", write("t", "a")]) == 2
 
 
 def test_check_says_where_a_text_leaves(write: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,6 +114,7 @@ def test_examples_of_the_help_are_commands(of: ArgumentParser) -> None:
     ("arguments", "message"),
     [
         (["serv"], "did you mean serve?"),
+        (["--verison"], "there is no option --verison; did you mean --version?"),
         (["nothing"], "there are certify, check,"),
         (["serve", "--prot", "1"], "there is no option --prot; did you mean --port?"),
         (["certify", "--schma", "x"], "there is no option --schma; did you mean --schema?"),

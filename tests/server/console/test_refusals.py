@@ -26,6 +26,8 @@ SCHEMA = '{\n  "type": "object",\n  "properties": {\n    "x": {"type": "strin"}\
         ("--schema", '{"type": object}', '{"type": object}', "object}"),
         ("--regex", "ab(c", "ab(c", "(c"),
         ("--choice", '["a", 1]', '["a", 1]', "1]"),
+        ("--choice", '["a",\n [1,', " [1,", "[1,"),
+        ("--choice", " x", " x", "x"),
         ("--structural-tag", '{"format": ]}', '{"format": ]}', "]}"),
     ],
 )
@@ -55,6 +57,17 @@ def test_certify_tells_people_and_programs(tokenizer: Path, tmp_path: Path, caps
     assert json.loads(printed.out)["error"]["code"] == "empty_language"
     assert printed.err.splitlines()[0].startswith("swyb certify: error: ")
     assert printed.err.splitlines()[0].endswith("[empty_language]")
+
+
+@pytest.mark.parametrize("text", ["", "\n", "[", '["a",', '"a' * 40_000])
+def test_a_choice_that_ends_too_early(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    """An empty file, one that is cut and one that is too long are told as other mistakes are, with a place."""
+    (tmp_path / "choice").write_text(text)
+    (tmp_path / "text").write_text("x")
+    assert main(["check", "--choice", str(tmp_path / "choice"), str(tmp_path / "text")]) == 2
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"]["message"].startswith("choice: ")
+    assert f"  {tmp_path}/choice:" in printed.err.splitlines()[1]
 
 
 def test_long_lines_are_shown_in_part() -> None:

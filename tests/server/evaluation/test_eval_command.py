@@ -137,3 +137,14 @@ def test_the_script_of_all_experiments_can_be_run(tmp_path: Path) -> None:
         assert (run.n, run.out) == (5, tmp_path / "out")
         chosen = specs(run.methods or experiments.EXPERIMENTS[run.experiment].methods)
         assert {spec.name for spec in chosen} <= {"swyb", "think", *ANYWHERE, *KINDS}
+
+
+def test_a_server_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run whose every answer failed has measured nothing, and says why."""
+    words = ["eval", "json", "--n", "1", "--methods", "server", "--budgets", "20", "--out", str(tmp_path)]
+    assert main([*words, "--base-url", "http://127.0.0.1:1/v1"]) == 1
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .startswith("swyb eval: error: nothing could be measured: ConnectError: ")
+    )

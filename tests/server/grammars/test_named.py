@@ -21,6 +21,7 @@ from server.cli import main, parse
 from server.commands.serve import configuration, settings_of
 from server.grammars import named as module
 from server.grammars.named import REMEMBERED_SECONDS, NamedGrammars
+from server.grammars.opening import opened_store
 from server.protocol.errors import ApiError
 from server.protocol.grammars import GrammarRequest
 from server.settings import Settings
@@ -301,6 +302,10 @@ def command(settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_the_command_line_shows_and_removes(settings: Settings, command: Callable[..., Any]) -> None:
     """Names and grammars, whoever put them there."""
+    database = opened_store(settings)
+    assert database is not None
+    database.catalogue(20.0).infos()  # a file is begun
+    database.close(20.0)
     assert command("list", "--json") == {"named": [], "grammars": []}
     with serving(settings=settings) as server:
         grammar_id = register(server, **ANSWER).json()["grammar_id"]

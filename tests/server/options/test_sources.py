@@ -234,6 +234,8 @@ def test_choices_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ("port: &a 1\nhost: *b", ":2: no YAML: found undefined alias"),
         ("config: other.yaml", ":1: there is no option config"),
         ("\x00", ": no YAML: "),
+        ("[" * 5000, ": no YAML: it is nested too deeply"),
+        ("[a, b]: 1", ":1: the name of an option is a text, and this is none"),
     ],
 )
 def test_wrong_files(text: str, told: str, tmp_path: Path) -> None:
