@@ -20,7 +20,7 @@ class GrammarError(ValueError):
     """A typed refusal.
 
     `pointer` is a JSON Pointer into a JSON Schema (RFC 6901, "" = the root); `line` and `column` count from 1
-    in a grammar text. Fields that don't apply are None.
+    in a grammar text. Fields that don't apply are None; a list of choices, which may be no JSON further on, has all.
     """
 
     code: str = "invalid_grammar"
@@ -39,10 +39,10 @@ class GrammarError(ValueError):
         return _copied, (type(self), self.args), self.__dict__
 
     def __str__(self) -> str:
-        if self.pointer is not None:
-            return f"{self.message} (at {self.pointer or '/'})"
         if self.line is not None:
             return f"{self.message} (line {self.line}, column {self.column})"
+        if self.pointer is not None:
+            return f"{self.message} (at {self.pointer or '/'})"
         return self.message
 
 

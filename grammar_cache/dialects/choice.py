@@ -40,14 +40,14 @@ def parse(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
 def _strings(text: str) -> list[str]:
     offset = _skip_space(text, 0)
     if not text.startswith("[", offset):
-        raise _refused("not a JSON array of strings", text, offset)
+        raise _refused("not a JSON array of strings", text, offset, pointer="")
     offset = _skip_space(text, offset + 1)
     values: list[str] = []
     if not text.startswith("]", offset):
-        value, offset = _string(text, offset)
+        value, offset = _string(text, offset, 0)
         values.append(value)
         while text.startswith(",", offset):
-            value, offset = _string(text, _skip_space(text, offset + 1))
+            value, offset = _string(text, _skip_space(text, offset + 1), len(values))
             values.append(value)
     if not text.startswith("]", offset):
         raise _refused("not JSON: expected , or ]", text, offset)
@@ -57,12 +57,12 @@ def _strings(text: str) -> list[str]:
     return values
 
 
-def _string(text: str, offset: int) -> tuple[str, int]:
+def _string(text: str, offset: int, index: int) -> tuple[str, int]:
     """The string at `offset`, and the offset of what follows it."""
     if offset >= len(text) or text[offset] in ",]":
         raise _refused("not JSON: expected a string", text, offset)
     if text[offset] != '"':
-        raise _refused("not a string", text, offset)
+        raise _refused("not a string", text, offset, pointer=f"/{index}")
     try:
         value, end = _DECODER.raw_decode(text, offset)
     except json.JSONDecodeError as error:
@@ -75,6 +75,6 @@ def _skip_space(text: str, offset: int) -> int:
     return found.end() if found else offset
 
 
-def _refused(message: str, text: str, offset: int) -> GrammarSyntaxError:
+def _refused(message: str, text: str, offset: int, pointer: str | None = None) -> GrammarSyntaxError:
     line, column = line_and_column(text, offset)
-    return GrammarSyntaxError(f"choice: {message}", line=line, column=column)
+    return GrammarSyntaxError(f"choice: {message}", pointer=pointer, line=line, column=column)
