@@ -221,7 +221,7 @@ def test_fields_that_disagree(calm: tuple[Running, ThinkingEngine], fields: dict
     [
         ({"swyb": {"thinking": {"begin": " ", "end": "b"}}}, "swyb.thinking.begin", "invalid_value"),
         ({"swyb": {"thinking": {"reserve": -1}}}, "swyb.thinking.reserve", "invalid_value"),
-        ({"reasoning": {"summary": "detailed"}}, "reasoning.summary", "invalid_value"),
+        ({"reasoning": {"summary": "long"}}, "reasoning.summary", "invalid_value"),
         ({"thinking": {"type": "maybe"}}, "thinking.type", "invalid_value"),
         ({"separate_reasoning": False}, "separate_reasoning", "unsupported_parameter"),
         ({"reasoning_format": "none"}, "reasoning_format", "unsupported_parameter"),
