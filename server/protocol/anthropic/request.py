@@ -48,7 +48,7 @@ class OutputConfig(StrictModel):
     format: ResponseFormat | None = None
     """A constraint: `{"type": "json_schema", "schema": {...}}`, or another one of `response_format`."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None = None
-    """Name that this interface has for `reasoning_effort`; with `thinking` that is `disabled` it says nothing."""
+    """Effort of the thought that `thinking` asks for, as `reasoning_effort` has it; it asks for none by itself."""
 
     foreign = MappingProxyType({"task_budget": Foreign((), "the budget is max_tokens: leave it out")})
 
@@ -87,7 +87,7 @@ class MessagesRequest(AnswerRequest, TemplateFields, ThinkingFields):
     stop_sequences: list[StopText] | None = None
     """Name that this interface has for `stop`."""
     output_config: OutputConfig | None = None
-    """`format` is a constraint, `effort` this interface's name for `reasoning_effort`."""
+    """`format` is a constraint, `effort` that of the thought that `thinking` asks for: see `reasoning_effort`."""
     output_format: ResponseFormat | None = None
     """A constraint: older name of `output_config.format`."""
     cache_control: dict[str, Any] | None = None

@@ -46,9 +46,11 @@ def chat_of_count(request: CountRequest) -> ChatRequest:
 
 
 def _effort(request: MessagesRequest | CountRequest) -> Effort | None:
-    """Effort of a thought, unless there is to be none."""
-    declined = request.thinking is not None and request.thinking.type == "disabled"
-    return None if declined or request.output_config is None else request.output_config.effort
+    """Effort of a thought that was asked for: clients send one of their own accord, whether there is to be a thought or
+    not.
+    """
+    asked = request.thinking is not None and request.thinking.type != "disabled"
+    return request.output_config.effort if asked and request.output_config is not None else None
 
 
 def _is_open(messages: Sequence[Turn]) -> bool:

@@ -195,7 +195,7 @@ def test_examples_of_inputs_are_shown() -> None:
         ),
         ({"output_config": {"effort": "none"}}, "output_config.effort", "invalid_value"),
         (
-            {"output_config": {"effort": "low"}, "reasoning_effort": "high"},
+            {"output_config": {"effort": "low"}, "thinking": {"type": "adaptive"}, "reasoning_effort": "high"},
             *("output_config.effort", "conflicting_parameters"),
         ),
         ({"output_config": {"task_budget": {}}}, "output_config.task_budget", "unsupported_parameter"),

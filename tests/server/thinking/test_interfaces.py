@@ -128,7 +128,7 @@ def test_what_is_not_told_has_no_place(
 
 @pytest.mark.parametrize("effort", ["low", "medium", "high", "max"])
 def test_anthropics_efforts_are_those_of_chats(running: Running, effort: str) -> None:
-    """An effort bounds the thought, is counted, and says nothing where there is to be no thought."""
+    """An effort bounds a thought that was asked for, is counted, and says nothing where none was."""
     asked = {"messages": request()["messages"], "max_tokens": 100, "temperature": 0, **CONSTRAINTS["choice"]}
     config = {"output_config": {"effort": effort}}
 
@@ -138,15 +138,15 @@ def test_anthropics_efforts_are_those_of_chats(running: Running, effort: str) ->
         found: dict[str, Any] = answer.json()
         return {name: found[name] for name in ("content", "usage")}
 
-    found = told(**config)
+    adaptive = {"thinking": {"type": "adaptive", "display": "summarized"}}
+    found = told(**config, **adaptive)
     assert found == told(reasoning_effort=effort)
-    assert found == told(**config, thinking={"type": "adaptive", "display": "summarized"})
     assert found["content"][0]["type"] == "thinking"
-    count = {"messages": asked["messages"], **config}
+    count = {"messages": asked["messages"], **config, **adaptive}
     counted = running.client.post("/v1/messages/count_tokens", json=count).json()["input_tokens"]
     assert counted == found["usage"]["input_tokens"]
-    declined = {"thinking": {"type": "disabled"}}
-    assert told(**config, **declined) == told(**declined)
+    for unasked in ({}, {"thinking": {"type": "disabled"}}):
+        assert told(**config, **unasked) == told(**unasked)
 
 
 def test_completions_have_no_thoughts(running: Running) -> None:
