@@ -110,7 +110,7 @@ def opened_over(store: MemoryStore) -> Database:
 def test_a_store_that_hangs_costs_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a request waits for it, however often it asks, until nobody asks any more."""
     waited: list[float] = []
-    ask = Guard._ask
+    ask = Guard._ask_or
 
     def counting(self: Guard, breaker: Any, call: Any, seconds: float, otherwise: Any) -> Any:
         before = time.monotonic()
@@ -125,7 +125,7 @@ def test_a_store_that_hangs_costs_a_share(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(100):
         opened._patience.compiled(1.0)
     gate = store.before = Gate()
-    monkeypatch.setattr(Guard, "_ask", counting)
+    monkeypatch.setattr(Guard, "_ask_or", counting)
     shared = SharedGrammars(opened, VOCABULARY, Limits())
     for number in range(10):
         before = len(waited)

@@ -110,7 +110,7 @@ def test_wrong_usage_is_told(arguments: list[str], capsys: pytest.CaptureFixture
 
 def test_a_missing_file_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A file that isn't there is one line, not a traceback."""
-    assert main(["check", "--schema", str(tmp_path / "none"), "-"]) == 1
+    assert main(["check", "--schema", str(tmp_path / "none"), "-"]) == 2
     assert capsys.readouterr().err == f"swyb check: error: {tmp_path / 'none'}: No such file or directory\n"
 
 
