@@ -64,14 +64,7 @@ def parse(
         raise GrammarSyntaxError("the grammar holds a lone surrogate, which no text can hold") from error
     if size > limits.text_bytes:
         raise LimitExceeded(f"the grammar has more than {limits.text_bytes} bytes", limit="text_bytes")
-    if constraint.start is not None and constraint.kind not in ("gbnf", "lark"):
-        raise UnsupportedFeature(f"a {constraint.kind} constraint has no start rule to choose")
-    if constraint.lexer is not None and constraint.kind != "lark":
-        raise UnsupportedFeature(f"a {constraint.kind} constraint has no lexer to choose")
-    if constraint.lexer not in (None, *get_args(lark.LexerName)):
-        raise UnsupportedFeature(f"unknown lexer: {constraint.lexer!r}")
-    if constraint.whitespace not in get_args(Whitespace):
-        raise UnsupportedFeature(f"unknown white space: {constraint.whitespace!r}")
+    _check_choices(constraint)
     match constraint.kind:
         case "json_schema":
             return json_schema.parse(
@@ -96,6 +89,18 @@ def parse(
             )
         case _:
             raise UnsupportedFeature(f"unknown kind of constraint: {constraint.kind!r}")
+
+
+def _check_choices(constraint: Constraint) -> None:
+    """Raises UnsupportedFeature for choices that there are not, for this kind of constraint or at all."""
+    if constraint.start is not None and constraint.kind not in ("gbnf", "lark"):
+        raise UnsupportedFeature(f"a {constraint.kind} constraint has no start rule to choose")
+    if constraint.lexer is not None and constraint.kind != "lark":
+        raise UnsupportedFeature(f"a {constraint.kind} constraint has no lexer to choose")
+    if constraint.lexer not in (None, *get_args(lark.LexerName)):
+        raise UnsupportedFeature(f"unknown lexer: {constraint.lexer!r}")
+    if constraint.whitespace not in get_args(Whitespace):
+        raise UnsupportedFeature(f"unknown white space: {constraint.whitespace!r}")
 
 
 def constraint_id(constraint: Constraint, vocabulary: Vocabulary) -> str:
