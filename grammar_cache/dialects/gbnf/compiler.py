@@ -15,7 +15,7 @@ from grammar_cache.dialects.gbnf.attributes import Attributes, check_regular, re
 from grammar_cache.dialects.gbnf.dispatch import rules_of, tag_dispatch
 from grammar_cache.dialects.gbnf.macros import Made, read_arguments, regex_macro, substring_macro
 from grammar_cache.dialects.gbnf.special_terminals import TOKEN_MACROS, SpecialTerminals
-from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream
+from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream, is_head
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
@@ -118,11 +118,7 @@ class _Parser:
 
     def _rule_starts(self) -> bool:
         """Whether `name ::=` comes next, or `name[attributes] ::=`."""
-        stream = self._stream
-        if stream.peek().kind != "name":
-            return False
-        after = stream.peek(1)
-        return after.kind == "assign" or (after.text.startswith("[") and stream.peek(2).kind == "assign")
+        return is_head(*map(self._stream.peek, range(3)))
 
     def _rule_head(self) -> Attributes | None:
         stream = self._stream

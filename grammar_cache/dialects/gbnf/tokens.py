@@ -164,7 +164,7 @@ def _with_dots(tokens: list[GbnfToken]) -> list[GbnfToken]:
     So names with dots are those that the grammar defines; elsewhere the dots stand for themselves.
     """
     defined = {
-        token.text for token, *behind in zip(tokens, tokens[1:], tokens[2:], strict=False) if _is_head(token, *behind)
+        token.text for token, *behind in zip(tokens, tokens[1:], tokens[2:], strict=False) if is_head(token, *behind)
     }
     found: list[GbnfToken] = []
     for token in tokens:
@@ -180,7 +180,7 @@ def _with_dots(tokens: list[GbnfToken]) -> list[GbnfToken]:
     return found
 
 
-def _is_head(token: GbnfToken, after: GbnfToken, then: GbnfToken) -> bool:
+def is_head(token: GbnfToken, after: GbnfToken, then: GbnfToken) -> bool:
     """Whether a rule's head begins here: its name, perhaps attributes, and `::=`."""
     attributes = after.text.startswith("[") and then.kind == "assign"
     return token.kind == "name" and (after.kind == "assign" or attributes)

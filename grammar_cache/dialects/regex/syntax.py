@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass, field
 
 from grammar_cache.dialects.regex.escapes import CharSet, Scanner, one_char, read_class, read_escape
+from grammar_cache.dialects.regex.quantifiers import at_quantifier, read_quantifier
 from grammar_cache.dialects.regex.tree import (
     NIL,
     Edge,
@@ -24,13 +25,9 @@ from grammar_cache.dialects.regex.tree import (
 from grammar_cache.expression import ANY_CHAR, Bytes, CharClass, char_class
 from grammar_cache.limits import Limits
 
-MAX_COUNT = 10**9
-"""Counts in braces beyond this are taken for an attack."""
-
 _NOT_LINE_FEED = char_class([(0x0A, 0x0A)], negated=True)
 _NOT_ECMA_LINE_END = char_class([(0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029)], negated=True)
 _PLAIN = re.compile(r"[^\\\[(){.^$|*+?\ud800-\udfff]+")
-_COUNTS = re.compile(r"\{([0-9]*)(?:(,)([0-9]*))?\}")
 _NAME = re.compile(r"\?P?<([^\W\d]\w*)>")
 _FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _COMMENT = re.compile(r"\(\?#[^)]*\)")
@@ -107,7 +104,7 @@ class RegexReader:
         if edge is not None:
             cursor.offset += len(mark)
             self._stack[-1].items.append(Edge(edge))
-            if self._at_quantifier():
+            if at_quantifier(cursor):
                 raise cursor.syntax_error("an anchor can't be repeated", cursor.offset)
         elif char == "(":
             self._open(start)
@@ -123,7 +120,7 @@ class RegexReader:
         elif char == ".":
             cursor.offset += 1
             self._add_class(self._dot(), start)
-        elif self._at_quantifier():
+        elif at_quantifier(cursor):
             raise cursor.syntax_error("nothing to repeat", start)
         else:
             self._add_literal(start)
@@ -143,7 +140,7 @@ class RegexReader:
             return
         value = run[0]
         self._pass_comments()
-        if len(value) > 1 and self._at_quantifier():
+        if len(value) > 1 and at_quantifier(cursor):
             self._stack[-1].items.append(plain(Bytes(value[:-1].encode())))
             value = value[-1]
         self._add(plain(Bytes(value.encode())), start)
@@ -166,10 +163,10 @@ class RegexReader:
         """One atom with the quantifier behind it."""
         cursor = self._cursor
         self._pass_comments()
-        counts = self._quantifier()
+        counts = read_quantifier(cursor)
         if counts is not None:
             piece = self._repeated(piece, *counts, start)
-            if self._at_quantifier():
+            if at_quantifier(cursor):
                 raise cursor.syntax_error("a quantifier behind a quantifier", cursor.offset)
         self._check_height(piece, start)
         self._stack[-1].items.append(piece)
@@ -194,45 +191,6 @@ class RegexReader:
         """Passes comments, which may stand between an atom and its quantifier."""
         while self._cursor.match(_COMMENT):
             pass
-
-    def _at_quantifier(self) -> bool:
-        cursor = self._cursor
-        char = cursor.peek()
-        return char != "" and (char in "*+?" or (char == "{" and self._counts() is not None))
-
-    def _counts(self) -> re.Match[str] | None:
-        """The counts in braces at the cursor; other braces are ordinary characters."""
-        cursor = self._cursor
-        found = _COUNTS.match(cursor.text, cursor.offset)
-        if found is None or not (found[1] or found[2]):
-            return None
-        if cursor.ecma and not found[1]:
-            raise cursor.syntax_error("{,n} is not a quantifier of ECMA-262: write {0,n}", cursor.offset)
-        return found
-
-    def _quantifier(self) -> tuple[int, int | None] | None:
-        cursor = self._cursor
-        start = cursor.offset
-        simple: dict[str, tuple[int, int | None]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-        counts = simple.get(cursor.peek())
-        if counts is not None:
-            cursor.offset += 1
-        elif cursor.peek() == "{" and (found := self._counts()) is not None:
-            cursor.offset = found.end()
-            least = self._count(found[1] or "0", start)
-            most = self._count(found[3], start) if found[3] else None if found[2] else least
-            if most is not None and most < least:
-                raise cursor.syntax_error(f"the counts {least} and {most} are in the wrong order", start)
-            counts = least, most
-        else:
-            return None
-        return counts
-
-    def _count(self, digits: str, start: int) -> int:
-        digits = digits.lstrip("0") or "0"
-        if len(digits) > 10 or int(digits) > MAX_COUNT:
-            raise self._cursor.limit_exceeded(f"a count beyond {MAX_COUNT}", "expression_size", start)
-        return int(digits)
 
     def _open(self, start: int) -> None:
         cursor = self._cursor
