@@ -20,7 +20,7 @@ from grammar_cache.dialects.json_schema.expressions import whitespace
 from grammar_cache.dialects.json_schema.numbers import numbers
 from grammar_cache.dialects.json_schema.schema import keywords
 from grammar_cache.dialects.json_schema.strings import formats
-from grammar_cache.dialects.regex import syntax as regex_syntax
+from grammar_cache.dialects.regex import quantifiers
 from scripts.reference.http import values
 from server.protocol import chat, messages, parts, sampling
 from server.protocol import formats as formats_of_requests
@@ -102,7 +102,7 @@ def test_figures_in_the_text() -> None:
     """Digits, indentation and counts are capped where the pages say; the start has 27 times a step's fuel."""
     assert numbers.DIGITS == 20
     assert whitespace.DEEPEST_INDENTATION == 20
-    assert gbnf.MAX_COUNT == regex_syntax.MAX_COUNT == 10**9
+    assert gbnf.MAX_COUNT == quantifiers.MAX_COUNT == 10**9
     assert round(Limits().start_fuel / Limits().step_fuel) == 27
 
 
