@@ -1,32 +1,43 @@
 """Free text: any text, in which certain texts start something else, and others can't occur.
 
-Both are found by the automaton of Aho and Corasick (1975), over bytes. A special token that texts show by its name is
-read as its name would be: it may lead into a trigger, and past its end.
+Both are found by the automaton of Aho and Corasick (1975), over bytes; its states tell what a begun character needs, so
+that all it reads is UTF-8. A special token that texts show by its name is read as its name would be: it may lead into a
+trigger, and past its end.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
-from grammar_cache.dialects.combine import repetition, sequence
+from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import LimitExceeded, UnsupportedFeature
-from grammar_cache.expression import ANY_CHAR, NOTHING, Alt, And, Automaton, Expression
+from grammar_cache.expression import ANY_CHAR, NOTHING, Automaton, Expression
 from grammar_cache.limits import Limits
 from grammar_cache.special_tokens import ESCAPE, special_terminal
 
 _STOP = -1
 """State behind an excluded text."""
 
+_Bounds: TypeAlias = tuple[tuple[int, int], ...]
+"""Lowest and highest byte of each place of a character, or of those that a begun one still needs."""
+_CHARACTERS: list[_Bounds] = [tuple(one) for bounds in ANY_CHAR.ranges for one in utf8_sequences(*bounds)]
+
 
 @dataclass(slots=True)
 class _Node:
-    """A beginning of a trigger or an excluded text; `moves` leave out the bytes that lead back to the start."""
+    """A beginning of a trigger or an excluded text; `moves` leave out the bytes that lead back to the start.
 
+    `needed` is what its last character needs yet: whatever text comes before, it is in the same place.
+    """
+
+    needed: _Bounds = ()
     children: dict[int, int] = field(default_factory=dict)
     moves: dict[int, int] = field(default_factory=dict)
     trigger: bytes | None = None
@@ -38,7 +49,7 @@ class _Node:
 
 
 class FreeText:
-    """Text up to the first occurrence of a trigger, and text without any."""
+    """One automaton of text up to the first occurrence of a trigger, and of text without any."""
 
     def __init__(
         self, triggers: Iterable[str], excludes: Iterable[str], limits: Limits, shown: Mapping[int, str] | None = None
@@ -51,11 +62,10 @@ class FreeText:
         self._limits = limits
         self._shown = {token: name.encode() for token, name in sorted((shown or {}).items())}
         self._nodes = [_Node()]
-        self._edges: list[tuple[int, int, int, int]] = []
+        self._edges = array("i")  # state, low byte, high byte, state after it; and so on
+        self._free: list[int] = []
         self._ends: dict[tuple[str, str], int] = {}
-        self._triggers = 0
         for trigger in triggers:
-            self._triggers += 1
             self._insert(trigger).trigger = trigger.encode()
         for excluded in excludes:
             node = self._insert(excluded)
@@ -64,50 +74,48 @@ class FreeText:
             node.excluded = True
         self._link()
         self._states = len(self._nodes)
+        self._begun: dict[_Bounds, int] = {(): 0}
+        for character in _CHARACTERS:
+            for read in range(1, len(character)):
+                if character[read:] not in self._begun:
+                    self._begun[character[read:]] = self._new_state()
         self._write()
-        self.size = self._check_size(len(self._edges))
-        """Size of all expressions, in edges: each trigger has its own automaton."""
+        self.size = len(self._edges) // 4 + len(self._ends)
+        """Size of the expression: edges, and the ends of triggers."""
 
     def rest(self) -> Expression:
         """Text without a trigger."""
-        return self._ending([state for state, node in enumerate(self._nodes) if not node.whole])
-
-    def up_to(self) -> Iterator[tuple[str, str, Expression]]:
-        """Text up to the end of a trigger: the trigger, what was read behind it as part of a name, and the text."""
-        for (trigger, beyond), state in self._ends.items():
-            yield trigger, beyond, self._ending([state])
+        return self._automaton((), [], []) if self._free else NOTHING
 
     def then(self, way: Callable[[str, str], Expression], *, loops: bool) -> Expression:
         """Free text in which each trigger is followed by its way, which is told what is read of it already.
 
         Text is free again behind it if it `loops`. Text may end wherever it is free.
         """
-        started = [sequence((text, way(trigger, beyond))) for trigger, beyond, text in self.up_to()]
-        if loops:
-            return sequence((repetition(Alt(tuple(started)), 0, None), self.rest()))
-        return Alt((self.rest(), *started))
+        behind = 0 if loops else self._new_state()
+        ways = tuple(way(trigger, beyond) for trigger, beyond in self._ends)
+        steps = [(state, place, behind) for place, state in enumerate(self._ends.values())]
+        return self._automaton(ways, steps, [] if loops else [behind])
 
     def _insert(self, text: str) -> _Node:
-        at = 0
+        node = self._nodes[0]
         for byte in text.encode():
-            children = self._nodes[at].children
-            if byte not in children:
-                children[byte] = len(self._nodes)
-                self._nodes.append(_Node())
+            if byte not in node.children:
+                node.children[byte] = len(self._nodes)
+                needed = next(behind for low, high, behind in _following(node.needed) if low <= byte <= high)
+                self._nodes.append(_Node(needed))
                 self._check(len(self._nodes))
-            at = children[byte]
-        return self._nodes[at]
+            node = self._nodes[node.children[byte]]
+        return node
 
     def _check(self, states: int) -> None:
         if states > self._limits.rule_states:
             raise LimitExceeded(f"tags of more than {self._limits.rule_states} bytes", limit="rule_states")
 
-    def _check_size(self, edges: int) -> int:
-        size = edges * (1 + self._triggers)
+    def _check_size(self, size: int) -> None:
         if size > self._limits.expression_size:
             message = f"tags that need more than {self._limits.expression_size} parts"
             raise LimitExceeded(message, limit="expression_size")
-        return size
 
     def _link(self) -> None:
         """Fills in where each byte leads."""
@@ -132,19 +140,33 @@ class FreeText:
         alike = self._names_from(0)
         at_start = self._tree(alike) if self._shown else None
         for state, node in enumerate(self._nodes):
+            if node.trigger is not None:
+                self._ends.setdefault((node.trigger.decode(), ""), state)
             if node.whole:
-                if node.trigger is not None:
-                    self._ends.setdefault((node.trigger.decode(), ""), state)
                 continue
-            bounds = sorted({0, ESCAPE, *node.moves, *(byte + 1 for byte in node.moves)})
-            for low, past in pairwise(bounds):
-                to = node.moves.get(low, 0)
-                if not self._nodes[to].excluded:
-                    self._edges.append((state, low, past - 1, to))
-            if at_start is None:
+            self._read(state, node)
+            self._check_size(len(self._edges) // 4)
+            if node.needed:
                 continue
-            own = self._names_from(state)
-            self._edges.append((state, ESCAPE, ESCAPE, at_start if own == alike else self._tree(own)))
+            self._free.append(state)
+            if at_start is not None:
+                own = self._names_from(state)
+                self._edges.extend((state, ESCAPE, ESCAPE, at_start if own == alike else self._tree(own)))
+        for needed, state in self._begun.items():
+            for low, high, behind in _following(needed) if needed else ():
+                self._edges.extend((state, low, high, self._begun[behind]))
+
+    def _read(self, state: int, node: _Node) -> None:
+        """Writes edges of the bytes that may come next."""
+        for low, high, behind in _following(node.needed):
+            moves = [byte for byte in node.moves if low <= byte <= high]
+            bounds = sorted({low, high + 1, *moves, *(byte + 1 for byte in moves)})
+            for first, past in pairwise(bounds):
+                to = node.moves.get(first)
+                if to is None:
+                    self._edges.extend((state, first, past - 1, self._begun[behind]))
+                elif not self._nodes[to].excluded:
+                    self._edges.extend((state, first, first, to))
 
     def _names_from(self, state: int) -> dict[int, int]:
         """States that the names of special tokens lead to; those that lead past a trigger get one of their own."""
@@ -185,17 +207,22 @@ class FreeText:
                 if data[:length] not in inner:
                     inner[data[:length]] = self._new_state()
                     byte = data[length - 1]
-                    self._edges.append((inner[data[: length - 1]], byte, byte, inner[data[:length]]))
-            self._edges.append((inner[data[:-1]], data[-1], data[-1], to))
+                    self._edges.extend((inner[data[: length - 1]], byte, byte, inner[data[:length]]))
+            self._edges.extend((inner[data[:-1]], data[-1], data[-1], to))
         return root
 
-    def _ending(self, ends: Sequence[int]) -> Expression:
-        if not ends:
-            return NOTHING
+    def _automaton(
+        self, ways: tuple[Expression, ...], steps: list[tuple[int, int, int]], behind: list[int]
+    ) -> Expression:
+        """Text that may end where it is free, or `behind` a way."""
         edges = np.array(self._edges, np.int32).reshape(-1, 4)
-        automaton = Automaton(self._states, edges, np.array(ends, np.int32))
-        piece = Alt((ANY_CHAR, *map(special_terminal, self._shown))) if self._shown else ANY_CHAR
-        return And((repetition(piece, 0, None), automaton))
+        ends = np.array([*self._free, *behind], np.int32)
+        return Automaton(self._states, edges, ends, ways, np.array(steps, np.int32).reshape(-1, 3))
+
+
+def _following(needed: _Bounds) -> list[tuple[int, int, _Bounds]]:
+    """Bytes that may come next, lowest and highest, and what the character needs behind them."""
+    return [(*one[0], one[1:]) for one in ([needed] if needed else _CHARACTERS)]
 
 
 def text_without(excludes: Iterable[str], limits: Limits, shown: Mapping[int, str] | None = None) -> Expression:

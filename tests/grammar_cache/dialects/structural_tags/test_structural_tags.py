@@ -118,14 +118,8 @@ def test_texts_are_those_of_the_matcher(format: Format, random: Random) -> None:
         assert judged(grammar, text) is accepts(format, text), text
 
 
-@given(formats(), st.integers(0, 6), st.randoms(use_true_random=False))
-@examples(60)
-def test_answers_fit_their_budgets(format: Format, more: int, random: Random) -> None:
-    """Random choices among what the mask allows end within the budget, in a text that the matcher finds right."""
-    grammar = _or_none(format)
-    if grammar is None:
-        return
-    left = grammar.minimum.tokens + more
+def drawn(grammar: CompiledGrammar, left: int, random: Random) -> str:
+    """A text of random choices among what the mask allows, within so many tokens."""
     configuration, tokens = grammar.start, []
     while left:
         allowed = [token for token in grammar.mask(configuration, left).nonzero()[0].tolist() if token != 62]
@@ -134,8 +128,18 @@ def test_answers_fit_their_budgets(format: Format, more: int, random: Random) ->
         tokens.append(random.choice(allowed))
         configuration = grammar.take(configuration, tokens[-1])
         left -= 1
-    text = grammar.vocabulary.text(tokens)
-    assert accepts(format, text.decode()), text
+    return grammar.vocabulary.text(tokens).decode()
+
+
+@given(formats(), st.integers(0, 6), st.randoms(use_true_random=False))
+@examples(60)
+def test_answers_fit_their_budgets(format: Format, more: int, random: Random) -> None:
+    """Random choices among what the mask allows end within the budget, in a text that the matcher finds right."""
+    grammar = _or_none(format)
+    if grammar is None:
+        return
+    text = drawn(grammar, grammar.minimum.tokens + more, random)
+    assert accepts(format, text), text
 
 
 def _or_none(format: Format) -> CompiledGrammar | None:
@@ -146,3 +150,15 @@ def _or_none(format: Format) -> CompiledGrammar | None:
         if "holds another one" in error.message or "starts something" in error.message:
             return None
         raise
+
+
+def test_many_tags() -> None:
+    """Each of a thousand tags in free text has its own contents, and an answer with several of them is complete."""
+    rules = [[f"<f{n}>", {"type": "const_string", "value": f"{n}</f>"}] for n in range(1000)]
+    grammar = compiled({"type": "dispatch", "rules": rules})
+    assert judged(grammar, "f<f<f12>12</f>é<f999>999</f><")
+    assert not judged(grammar, "<f12>13</f>")
+    assert not judged(grammar, "<f12>12</f><f1>")
+    texts = [drawn(grammar, 12, Random(seed)) for seed in range(20)]
+    assert any("</f>" in text for text in texts)
+    assert all(judged(grammar, text) for text in texts)
