@@ -16,7 +16,9 @@ SEEDS = st.integers(0, 2**32)
 
 @given(FEW, SEEDS, st.integers(-1, 6), st.booleans())
 @examples(300)
-def test_those_that_fit_in_order_and_the_best_that_does_not(count: int, seed: int, most: int, sorted_already: bool):
+def test_those_that_fit_in_order_and_the_best_that_does_not(
+    count: int, seed: int, most: int, sorted_already: bool
+) -> None:
     """Many are equal in what they are compared by first; tokens differ."""
     rng = np.random.default_rng(seed)
     tokens = rng.permutation(1000)[:count].astype(np.int32)
@@ -36,7 +38,7 @@ def test_those_that_fit_in_order_and_the_best_that_does_not(count: int, seed: in
 
 @given(st.integers(1, 40), SEEDS, FEW, st.floats(-9, 9))
 @examples(200)
-def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, wanted: int, normaliser: float):
+def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, wanted: int, normaliser: float) -> None:
     """Scores are numpy's, too: values less the normaliser, and the logarithm of the softmax of all logits."""
     rng = np.random.default_rng(seed)
     values = rng.integers(-5, 5, count).astype(np.float64)
@@ -50,6 +52,6 @@ def test_the_leading_ones_are_those_of_a_stable_sort(count: int, seed: int, want
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=40))
 @examples(200)
-def test_a_sum_of_exponentials_has_no_range(values: list[float]):
+def test_a_sum_of_exponentials_has_no_range(values: list[float]) -> None:
     exact = max(values) + np.log(np.exp(np.array(values) - max(values)).sum())
     assert log_sum(np.array(values)) == pytest.approx(exact, rel=1e-12, abs=1e-12)

@@ -24,7 +24,7 @@ SIZES = (1, 2, BLOCK - 1, BLOCK, BLOCK + 1, 7 * BLOCK, 300 * BLOCK + 17)
 @examples(200)
 def test_the_sum_is_that_of_numpy(
     size: int, seed: int, spread: float, middle: float, scale: float, mostly_impossible: bool
-):
+) -> None:
     """The sum is numpy's to a millionth, for values of any size and spread, -inf among them, at any temperature."""
     rng = np.random.default_rng(seed)
     values = rng.normal(middle, spread, size).astype(np.float32)

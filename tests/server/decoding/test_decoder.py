@@ -42,7 +42,7 @@ def always(*logits: float) -> Model:
     return lambda text: list(logits)
 
 
-def test_worked_example_of_the_paper():
+def test_worked_example_of_the_paper() -> None:
     """T = 3, M = 2, α_min = 0.25: the beams score -0.523 and -0.898, and the answer is ()x."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     decoder = Decoder(grammar, Parameters(budget=3, beam_width=2, alpha=0.25, candidates=3))
@@ -52,7 +52,7 @@ def test_worked_example_of_the_paper():
     assert decoder.answer.text == b"()x"
 
 
-def test_distances_of_the_worked_example():
+def test_distances_of_the_worked_example() -> None:
     """The distance after n opening parentheses is n + 1 tokens."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     configurations = [grammar.consume_bytes(grammar.start, b"(" * n) for n in range(5)]
@@ -60,7 +60,7 @@ def test_distances_of_the_worked_example():
 
 
 @pytest.mark.parametrize("budget", range(1, 12))
-def test_a_model_that_only_opens_is_closed_in_time(budget: int):
+def test_a_model_that_only_opens_is_closed_in_time(budget: int) -> None:
     """A hostile model opens as long as that can still be closed, and not one token longer."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     answer, _, _ = decode(grammar, Parameters(budget=budget), always(9, -9, -9, -9))
@@ -68,7 +68,7 @@ def test_a_model_that_only_opens_is_closed_in_time(budget: int):
     assert answer.text == b"(" * depth + b")" * depth + b"x"
 
 
-def test_greedy_is_the_best_viable_token_at_every_step():
+def test_greedy_is_the_best_viable_token_at_every_step() -> None:
     """The answer with M = 1 and temperature 0 is that of an argmax over the budget's mask."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     random = np.random.default_rng(7)
@@ -88,7 +88,7 @@ def test_greedy_is_the_best_viable_token_at_every_step():
         assert answer.text == expected
 
 
-def test_end_token_competes_with_going_on():
+def test_end_token_competes_with_going_on() -> None:
     """The model decides where the text may end and may go on; the end token counts as one of the budget."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     model: Model = lambda text: [1, 0, 5 if len(text) == 3 else -5]
@@ -96,28 +96,28 @@ def test_end_token_competes_with_going_on():
     assert (answer.text, answer.tokens_used, answer.finish_reason) == (b"aaa", 4, "stop")
 
 
-def test_text_complete_at_the_last_token_stops_without_an_end_token():
+def test_text_complete_at_the_last_token_stops_without_an_end_token() -> None:
     """A text that is accepted when no token is left is complete: finish_reason is stop, not length."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     answer, _, _ = decode(grammar, Parameters(budget=4), always(1, 0, -5))
     assert (answer.text, answer.tokens_used, answer.finish_reason) == (b"aaaa", 4, "stop")
 
 
-def test_text_that_nothing_can_follow_ends_at_once():
+def test_text_that_nothing_can_follow_ends_at_once() -> None:
     """No step is spent on an end token where nothing may follow."""
     grammar = compiled(Grammar({"root": Bytes(b"ab")}, "root"), Vocabulary([b"a", b"b", b"ab", None], [3]))
     answer, _, asked = decode(grammar, Parameters(budget=9), always(1, 1, 0, 0))
     assert (answer.text, answer.tokens_used, asked) == (b"ab", 2, 1)
 
 
-def test_ties_at_the_horizon_go_to_the_better_logit():
+def test_ties_at_the_horizon_go_to_the_better_logit() -> None:
     """Guided scores tie where α = 1 for every candidate, and the model's own preference decides."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b"], []))
     answer, _, _ = decode(grammar, Parameters(budget=3, beam_width=2, alpha=1.0), always(0.0, 0.1))
     assert answer.text == b"bbb"
 
 
-def test_beams_hold_distinct_texts():
+def test_beams_hold_distinct_texts() -> None:
     """Two tokenisations of one text fill one beam, the better one, so that M beams are M texts."""
     vocabulary = Vocabulary([b"a", b"b", b"aa", None], [3])
     decoder = Decoder(compiled(LETTERS, vocabulary), Parameters(budget=6, beam_width=4))
@@ -128,7 +128,7 @@ def test_beams_hold_distinct_texts():
         assert len(kept) == len(set(kept)) == 4
 
 
-def test_wider_beam_finds_the_likelier_text():
+def test_wider_beam_finds_the_likelier_text() -> None:
     """M = 2 keeps a prefix that looks worse at first and turns out better; M = 1 can't."""
     grammar = compiled(
         Grammar({"root": Alt((Bytes(b"ac"), Bytes(b"ad"), Bytes(b"be")))}, "root"),
@@ -140,7 +140,7 @@ def test_wider_beam_finds_the_likelier_text():
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 5, 9, 10])
-def test_the_best_texts_are_those_of_all_texts(wanted: int):
+def test_the_best_texts_are_those_of_all_texts(wanted: int) -> None:
     """The answers with room for every prefix are the likeliest words of all, in order, as enumeration finds them."""
     letter = char_class([(97, 99)])
     grammar = compiled(Grammar({"root": Seq((letter, letter))}, "root"), Vocabulary([b"a", b"b", b"c", None], [3]))
@@ -160,7 +160,7 @@ def test_the_best_texts_are_those_of_all_texts(wanted: int):
     assert found == pytest.approx({word: words[word] for word in found}, abs=1e-5)
 
 
-def test_single_viable_tokens_cost_no_model_call():
+def test_single_viable_tokens_cost_no_model_call() -> None:
     """Forced tokens are jumped over, at the start and in the middle; without jumps the text is the same."""
     grammar = compiled(
         Grammar({"root": Seq((Bytes(b"xyz"), Alt((Bytes(b"a"), Bytes(b"b"))), Bytes(b"xyz")))}, "root"),
@@ -174,7 +174,7 @@ def test_single_viable_tokens_cost_no_model_call():
 
 
 @pytest.mark.parametrize("width", [1, 2, 4])
-def test_stream_only_grows_and_ends_in_the_answer(width: int):
+def test_stream_only_grows_and_ends_in_the_answer(width: int) -> None:
     """Streamed text is never taken back: every piece is a prefix of the next, and of the answer."""
     vocabulary = Vocabulary([b"a", b"b", "ä€".encode(), "€".encode()[:2], "€".encode()[2:], None], [5])
     letters = Grammar({"root": Repeat(char_class([(97, 98), (0xE4, 0xE4), (0x20AC, 0x20AC)]), 1, None)}, "root")
@@ -191,7 +191,7 @@ def test_stream_only_grows_and_ends_in_the_answer(width: int):
         assert answer.text.startswith(streamed[-1])
 
 
-def test_budget_forced_tokens_are_counted():
+def test_budget_forced_tokens_are_counted() -> None:
     """Tokens that the model wanted and the grammar allows, but the budget doesn't, are reported."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     opens = always(9, -9, -9, -9)
@@ -201,7 +201,7 @@ def test_budget_forced_tokens_are_counted():
     assert decode(grammar, Parameters(budget=3), always(-9, -9, 9, -9))[0].budget_forced_tokens == 0
 
 
-def test_failing_step_is_completed_by_the_witness():
+def test_failing_step_is_completed_by_the_witness() -> None:
     """The witness completes what is there without a model, within the budget."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     decoder = Decoder(grammar, Parameters(budget=9))
@@ -212,7 +212,7 @@ def test_failing_step_is_completed_by_the_witness():
     assert (decoder.answer.text, decoder.answer.interrupted) == (b"(())x", "failure")
 
 
-def test_plain_text_ends_by_the_model_or_by_length():
+def test_plain_text_ends_by_the_model_or_by_length() -> None:
     """The budget cuts plain text, which has no grammar, and says so."""
     language = AnyText(Vocabulary([b"a", b"b", None], [2]))
     cut, _, _ = decode(language, Parameters(budget=3), always(1, 0, -1))
@@ -221,7 +221,7 @@ def test_plain_text_ends_by_the_model_or_by_length():
     assert (ended.text, ended.finish_reason, ended.tokens_used) == (b"aa", "stop", 3)
 
 
-def test_plain_text_ends_before_a_stop_text():
+def test_plain_text_ends_before_a_stop_text() -> None:
     """A stop text ends a plain answer and is no part of it, wherever tokens cut it; no beginning of it is streamed."""
     language = AnyText(Vocabulary([b"a", b"b", b"bc", b"c", None], [4]))
     written = b"aabaabcaa"
@@ -237,7 +237,7 @@ def test_plain_text_ends_before_a_stop_text():
         assert all(answer.text.startswith(piece) for piece in streamed)
 
 
-def test_same_seed_same_text():
+def test_same_seed_same_text() -> None:
     """Sampling is a function of the seed."""
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     texts = [
@@ -251,7 +251,7 @@ def test_same_seed_same_text():
     ("data", "whole"),
     [(b"a", b"a"), ("ä".encode()[:1], b""), ("a€".encode()[:3], b"a"), ("€".encode(), "€".encode()), (b"", b"")],
 )
-def test_streams_are_cut_at_code_points(data: bytes, whole: bytes):
+def test_streams_are_cut_at_code_points(data: bytes, whole: bytes) -> None:
     """A code point is streamed whole or not yet."""
     assert whole_code_points(data) == whole
 
@@ -260,7 +260,7 @@ def logits_of(values: list[float]) -> NDArray[np.float32]:
     return np.array([values], np.float32)
 
 
-def test_logits_without_a_number_still_end_well():
+def test_logits_without_a_number_still_end_well() -> None:
     """All logits -inf or NaN: the candidates tie, and the nearest to the end is taken."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     for bad in (float("nan"), float("-inf")):

@@ -53,26 +53,26 @@ def promoted(rule: Promotion, found: Candidates, alpha: float) -> dict[int, floa
     return dict(zip(found.tokens.tolist(), values.tolist(), strict=True))
 
 
-def test_equations_14_to_16():
+def test_equations_14_to_16() -> None:
     """r = D / (K - 1), α = α_min + (1 - α_min) r, z̃ = (1 - α) z + α max z, then log softmax."""
     found = PROMOTIONS["viable"](options([4, 1], [1.0, -1.0], 5), GRAMMAR, 0.4)
     mixed = np.array([1.0, 0.6 * 0.75 * -1.0 + (1 - 0.6 * 0.75) * 1.0])
     assert log_softmax(found) == pytest.approx(log_softmax(mixed))
 
 
-def test_at_zero_slack_all_are_alike():
+def test_at_zero_slack_all_are_alike() -> None:
     """The model's taste no longer counts where every candidate needs all that is left, as printed."""
     found = PROMOTIONS["viable"](options([3, 3], [5.0, -5.0], 4), GRAMMAR, 0.0)
     assert found.tolist() == [0.0, 0.0]
 
 
-def test_closing_promotes_what_brings_the_end_nearer():
+def test_closing_promotes_what_brings_the_end_nearer() -> None:
     """Behind `((`, d = 3 and K = 7: `)` has D = 2, so α = 0.25 + 0.75 / 3 = 0.5. `(` stays where it is."""
     assert promoted("closing", opened(2, 7, [2, -2, 0, 0]), 0.25) == {0: 0.0, 1: pytest.approx(-2)}
     assert promoted("closing", opened(2, 7, [-2, 2, 0, 0]), 0.25) == {0: -4.0, 1: 0.0}
 
 
-def test_proposals_are_promoted_alone():
+def test_proposals_are_promoted_alone() -> None:
     """Behind `((` the grammar proposes `)`, as printed; `(` stays where it is."""
     found = opened(2, 7, [2, -2, 0, 0])
     assert GRAMMAR.proposals(found.place.configuration).tolist() == [1]
@@ -80,23 +80,23 @@ def test_proposals_are_promoted_alone():
     assert promoted("proposals", opened(2, 7, [-2, 2, 0, 0]), 0.25) == {0: -4.0, 1: 0.0}
 
 
-def test_slack_promotes_by_what_the_text_so_far_needs():
+def test_slack_promotes_by_what_the_text_so_far_needs() -> None:
     """Behind `((`, d = 3 and K = 6: r = 0.5, α = 0.25 + 0.75 / 2, for closing tokens only."""
     assert promoted("slack", opened(2, 6, [2, -2, 0, 0]), 0.25) == {0: 0.0, 1: pytest.approx(-4 * 0.375)}
 
 
-def test_penalty_takes_off_by_distance():
+def test_penalty_takes_off_by_distance() -> None:
     """λ = 0.75 / 0.25 = 3 logits: `(` with D = 4 of K - 1 = 6 loses 2 of them, `)` with D = 2 one."""
     assert promoted("penalty", opened(2, 7, [2, -2, 0, 0]), 0.75) == {0: pytest.approx(-2), 1: pytest.approx(-5)}
 
 
-def test_none_leaves_the_model_as_it_is():
+def test_none_leaves_the_model_as_it_is() -> None:
     """Scores are the model's own over the viable tokens."""
     assert promoted("none", opened(2, 7, [2, -2, 0, 0]), 0.75) == {0: 0.0, 1: -4.0}
 
 
 @pytest.mark.parametrize("rule", ["closing", "proposals", "slack"])
-def test_the_end_token_is_promoted_too(rule: Promotion):
+def test_the_end_token_is_promoted_too(rule: Promotion) -> None:
     """The end token ends the text, and nothing is nearer to the end: where `a` may follow, it moves, by α_min where D =
     d = 0.
     """
@@ -115,7 +115,7 @@ LOGITS = st.lists(st.floats(-1e9, 1e9, width=32), min_size=2, max_size=8).map(la
 @examples(300)
 def test_no_rule_lifts_a_token_above_the_best(
     rule: Promotion, logits: list[float], data: st.DataObject, alpha: float, left: int
-):
+) -> None:
     """All values are finite and at most 0, so scores only fall; all rules but the penalty leave the best on top."""
     distances = data.draw(st.lists(st.integers(0, left - 1), min_size=len(logits), max_size=len(logits)))
     found = options(distances, logits, left)
@@ -138,14 +138,14 @@ def answer(parameters: Parameters, logits: list[float]) -> bytes:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("alpha", [0.0, 0.89])
-def test_only_the_penalty_changes_a_greedy_answer(rule: Promotion, alpha: float):
+def test_only_the_penalty_changes_a_greedy_answer(rule: Promotion, alpha: float) -> None:
     """A model that would rather open, by one logit: with λ = 8.09 it no longer does where 2·λ / (K - 1) > 1."""
     found = answer(Parameters(budget=31, alpha=alpha, promotion=rule), [1, 0, -9, 0])
     depth = 14 if rule == "penalty" and alpha > 0 else 15
     assert found[: depth + 1] == b"(" * depth + b")"
 
 
-def test_softmax_over_the_vocabulary_charges_for_what_is_not_viable():
+def test_softmax_over_the_vocabulary_charges_for_what_is_not_viable() -> None:
     """Promoted logits less the log-sum over all logits: where nothing moves, the model's own log-probability."""
     logits = np.array([1.0, 0.5, -1.0, 3.0])
     model = log_softmax(logits)[:2]
@@ -157,7 +157,7 @@ def test_softmax_over_the_vocabulary_charges_for_what_is_not_viable():
     assert scored["grammar"] == pytest.approx(log_softmax(logits[[0, 1, 3]])[:2])
 
 
-def test_what_the_budget_forces_is_paid_for_whatever_alpha_is():
+def test_what_the_budget_forces_is_paid_for_whatever_alpha_is() -> None:
     """Two viable tokens with a hundredth of what the grammar allows: log 0.01, and their shares of each other."""
     found = options([1, 1], [0.0, 0.0], 9, lost=[float(np.log(198))])
     even = PROMOTIONS["flat"](found, GRAMMAR, 0.5)

@@ -89,7 +89,7 @@ def wrong(numbers: range) -> tuple[dict[tuple[int, Jump], list[str]], int]:
     return {trial: wrong for trial, wrong in tried.items() if wrong}, len(tried)
 
 
-def test_answers_are_distinct_and_as_many_as_there_are():
+def test_answers_are_distinct_and_as_many_as_there_are() -> None:
     """The n answers on random grammars are distinct, for every way to jump, or all texts that brute force finds within
     the budget.
     """
@@ -99,7 +99,7 @@ def test_answers_are_distinct_and_as_many_as_there_are():
 
 
 @pytest.mark.full
-def test_ten_thousand_searches_yield_distinct_answers():
+def test_ten_thousand_searches_yield_distinct_answers() -> None:
     """Runs the quick test on 9,500 grammars more."""
     found, tried = wrong(range(500, 10_000))
     assert found == {}
@@ -107,7 +107,7 @@ def test_ten_thousand_searches_yield_distinct_answers():
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_what_has_no_alternative_makes_no_answers_equal(jump: Jump):
+def test_what_has_no_alternative_makes_no_answers_equal(jump: Jump) -> None:
     """`abb` is one token, and what must follow `a` and then `b`'s token `bb` where no other token fits."""
     words = Alt((Bytes(b"ab"), Bytes(b"abb"), Bytes(b"aba")))
     grammar = compiled(Grammar({"root": words}, "root"), Vocabulary([b"ab", b"a", b"abb", b"bb", None], [4]))
@@ -117,7 +117,7 @@ def test_what_has_no_alternative_makes_no_answers_equal(jump: Jump):
     assert len(set(texts)) == 2 and {b"ab", b"abb", b"aba"}.issuperset(texts)
 
 
-def test_beams_are_not_spent_on_one_text_twice():
+def test_beams_are_not_spent_on_one_text_twice() -> None:
     """Two tokens that come to the same text by what must follow leave a beam for another text."""
     words = Alt((Bytes(b"abb"), Bytes(b"cc"), Bytes(b"cd")))
     vocabulary = Vocabulary([b"abb", b"ab", b"b", b"c", b"d", None], [5])
@@ -126,7 +126,7 @@ def test_beams_are_not_spent_on_one_text_twice():
     assert [len(decoder.wanted.tokens), decoder.wanted.tokens[0]] == [1, (3,)]
 
 
-def test_a_wide_search_that_all_spells_one_text_finds_the_others():
+def test_a_wide_search_that_all_spells_one_text_finds_the_others() -> None:
     """A text is found without the only one that the model likes, which both beams begin."""
     words = Alt((Bytes(b"abc"), Bytes(b"x")))
     vocabulary = Vocabulary([b"a", b"ab", b"bc", b"c", b"b", b"x", None], [6])

@@ -21,7 +21,7 @@ def prefers_letters(text: bytes) -> list[float]:
     return [5.0 * (token == wanted) for token in VOCABULARY.token_bytes[:-1]] + [0.0]
 
 
-def test_forced_text():
+def test_forced_text() -> None:
     """The text that every way to go on begins with; nothing where two bytes may follow, or where the text may end."""
     language = ForcedText(GRAMMAR, longest_match(VOCABULARY))
     for text, forced in ((b"", b'{"name":"'), (b'{"na', b'me":"'), (b'{"name":"', b""), (b'{"name":"1"', b"}")):
@@ -33,14 +33,14 @@ def test_forced_text():
     assert language.forced(ended) == b""
 
 
-def test_a_choice_of_bytes_is_not_forced():
+def test_a_choice_of_bytes_is_not_forced() -> None:
     """Two bytes that may follow are a choice, whether the grammar tells them apart or not."""
     for rule in (Alt((Bytes(b"1a"), Bytes(b"2m"))), Seq((char_class([(0x31, 0x32)]), Bytes(b"a")))):
         grammar = compiled(Grammar({"root": rule}, "root"), VOCABULARY)
         assert ForcedText(grammar, longest_match(VOCABULARY)).forced(grammar.start) == b""
 
 
-def test_forced_text_costs_no_model_call():
+def test_forced_text_costs_no_model_call() -> None:
     """Forced text takes the tokenizer's own tokens: `{"`, `name`; the model is asked for what may be `":` or `":"`."""
     language = ForcedText(GRAMMAR, longest_match(VOCABULARY))
     plain, _, asked = decode(GRAMMAR, Parameters(budget=30), prefers_letters)
@@ -52,7 +52,7 @@ def test_forced_text_costs_no_model_call():
     assert jumped.budget_forced_tokens == 0
 
 
-def test_the_budget_comes_first():
+def test_the_budget_comes_first() -> None:
     """A tokenizer that cuts into single letters would need more tokens than there are: then it is not followed."""
     language = ForcedText(GRAMMAR, lambda text: [BY_LETTERS[bytes([byte])] for byte in text.encode()])
     for budget in range(GRAMMAR.minimum.tokens, 14):
@@ -62,7 +62,7 @@ def test_the_budget_comes_first():
     assert GRAMMAR.minimum.tokens == 5
 
 
-def test_tokens_that_do_not_spell_the_text_are_not_taken():
+def test_tokens_that_do_not_spell_the_text_are_not_taken() -> None:
     """A tokenizer that puts a space before every text, or knows only a part of it, is no help."""
     for split in (lambda text: [0, *longest_match(VOCABULARY)(text)], lambda text: [], lambda text: [15, 10]):
         assert ForcedText(GRAMMAR, split).only_token(GRAMMAR.start, 30) is None

@@ -75,7 +75,7 @@ WORTH = {
 
 @pytest.mark.parametrize("ranking", get_args(Ranking))
 @pytest.mark.parametrize("softmax", get_args(Softmax))
-def test_a_beam_wide_enough_finds_the_best_text(ranking: Ranking, softmax: Softmax):
+def test_a_beam_wide_enough_finds_the_best_text(ranking: Ranking, softmax: Softmax) -> None:
     """The answer with room for every prefix is the best of all texts: nothing is decided before it can't change."""
     lengths = set()
     for seed in range(60):
@@ -104,7 +104,7 @@ def unlikely_corner(text: bytes) -> list[float]:
     return [-6.0, 0.0, 0.0, 0.0] if text == b"b" else [0.0, -0.2, -0.2, -9.0]
 
 
-def test_forced_tokens_are_free_unless_the_model_is_asked():
+def test_forced_tokens_are_free_unless_the_model_is_asked() -> None:
     """Renormalised, a corner with one way out costs nothing; by the model's own log-probability it is dear."""
     for how, expected in (
         ({}, b"ba"),
@@ -115,7 +115,7 @@ def test_forced_tokens_are_free_unless_the_model_is_asked():
         assert decode(GRAMMAR, parameters, unlikely_corner)[0].text == expected
 
 
-def test_normalised_sums_let_long_texts_win():
+def test_normalised_sums_let_long_texts_win() -> None:
     """`c` costs one token of -1.1, `abab` four of less: the sum takes the short one, the mean the long one."""
     grammar = compiled(Grammar({"root": Alt((Bytes(b"c"), Bytes(b"abab"), Bytes(b"acac")))}, "root"), VOCABULARY)
     model = always(0.0, -0.5, -0.6, -9.0)

@@ -65,7 +65,7 @@ def by_definition(grammar: CompiledGrammar, logits: np.ndarray, left: int, param
         (Parameters(budget=1, temperature=2.0, min_p=0.4, top_p=0.99), 1, [1, 2]),
     ],
 )
-def test_draws_follow_the_restricted_distribution(parameters: Parameters, tokens_left: int, allowed: list[int]):
+def test_draws_follow_the_restricted_distribution(parameters: Parameters, tokens_left: int, allowed: list[int]) -> None:
     """Frequencies of 4,000 draws match the softmax over the viable tokens, truncation counting viable ones only."""
     found = frequencies(draws(GRAMMAR, LOGITS, tokens_left, parameters, 4_000), 6)
     assert found == pytest.approx(expected(LOGITS, allowed, parameters.temperature), abs=0.03)
@@ -80,7 +80,7 @@ def wide(words: list[bytes]) -> CompiledGrammar:
     ("top_k", "top_p"), [(0, 1.0), (0, 0.7), (0, 0.97), (5, 1.0), (40, 1.0), (200, 1.0), (100, 0.9)]
 )
 @pytest.mark.parametrize(("spread", "left"), [(0.3, 1), (1.5, 2), (6.0, 1)])
-def test_draws_among_tokens_that_no_look_has_shown(spread: float, left: int, top_k: int, top_p: float):
+def test_draws_among_tokens_that_no_look_has_shown(spread: float, left: int, top_k: int, top_p: float) -> None:
     """The distribution is the same where the viable tokens are mostly or all beyond the best that are looked at."""
     rng = random.Random(f"{spread} {top_k}")
     ones, twos = rng.sample(MANY, 120), rng.sample(MANY, 60)
@@ -109,7 +109,7 @@ def test_draws_among_tokens_that_no_look_has_shown(spread: float, left: int, top
         Parameters(budget=9, temperature=0.02, top_k=20),
     ],
 )
-def test_what_the_model_finds_unlikely_is_drawn_by_its_share(parameters: Parameters, seed: int):
+def test_what_the_model_finds_unlikely_is_drawn_by_its_share(parameters: Parameters, seed: int) -> None:
     """Viable tokens weigh less together than the sum over all tokens is off; one of them is among the best, most are
     not.
     """
@@ -128,7 +128,7 @@ def test_what_the_model_finds_unlikely_is_drawn_by_its_share(parameters: Paramet
 
 
 @pytest.mark.parametrize("temperature", [1e-20, 1e-39, 1e-300])
-def test_the_least_temperatures_take_the_best(temperature: float):
+def test_the_least_temperatures_take_the_best(temperature: float) -> None:
     """Logits over such a temperature have no place in a float32; the best viable token is drawn, wherever it stands."""
     logits = np.zeros(3_001)
     logits[1_000 : 1_000 + 2 * FIRST_LOOK] = 5.0
@@ -139,7 +139,7 @@ def test_the_least_temperatures_take_the_best(temperature: float):
         assert {drawn.token for drawn in draws(grammar, logits, 9, parameters, 20)} == {101}
 
 
-def test_long_nuclei():
+def test_long_nuclei() -> None:
     """A nucleus of more tokens than are put in order at first keeps all that it should."""
     grammar = wide(MANY)
     logits = np.zeros(len(MANY) + 1, np.float32)
@@ -148,7 +148,7 @@ def test_long_nuclei():
     assert max(found) < 0.7 * len(MANY)
 
 
-def test_how_often_the_budget_has_a_say():
+def test_how_often_the_budget_has_a_say() -> None:
     """The budget has a say as often as a draw from all that the grammar allows doesn't fit it."""
     for parameters in (Parameters(9, temperature=1.0), Parameters(9, temperature=1.0, top_k=4)):
         found = draws(GRAMMAR, LOGITS, 1, parameters, 4_000)
@@ -157,7 +157,7 @@ def test_how_often_the_budget_has_a_say():
         assert not any(drawn.forced for drawn in draws(GRAMMAR, LOGITS, 2, parameters, 500))
 
 
-def test_the_budgets_say_beyond_the_best_tokens():
+def test_the_budgets_say_beyond_the_best_tokens() -> None:
     """Budgets decide also where neither what fits nor what doesn't is among the best."""
     ones, twos = MANY[1_000:1_050], MANY[2_000:2_150]
     grammar = wide([*ones, *(word + MANY[0] for word in twos)])
@@ -168,7 +168,7 @@ def test_the_budgets_say_beyond_the_best_tokens():
     assert sum(drawn.forced for drawn in found) / 600 == pytest.approx(0.75, abs=0.2)
 
 
-def test_the_end_is_drawn_like_any_token():
+def test_the_end_is_drawn_like_any_token() -> None:
     grammar = compiled(LETTERS, Vocabulary([b"a", b"b", None], [2]))
     configuration = grammar.consume_bytes(grammar.start, b"a")
     assert configuration is not None
@@ -179,7 +179,7 @@ def test_the_end_is_drawn_like_any_token():
 
 
 @pytest.mark.parametrize("top_p", [1.0, 0.9])
-def test_a_viable_token_without_any_probability_is_drawn(top_p: float):
+def test_a_viable_token_without_any_probability_is_drawn(top_p: float) -> None:
     """A token whose probability is 0 as a float is drawn all the same, from those like it."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
     logits = np.array([900.0, 0.0, -900.0, -np.inf])
@@ -188,7 +188,7 @@ def test_a_viable_token_without_any_probability_is_drawn(top_p: float):
 
 
 @pytest.mark.parametrize("top_k", [0, 3])
-def test_nothing_is_drawn_where_nothing_may_follow(top_k: int):
+def test_nothing_is_drawn_where_nothing_may_follow(top_k: int) -> None:
     """A complete text, and a model without end tokens."""
     grammar = compiled(Grammar({"root": Repeat(Bytes(b"a"), 0, 1)}, "root"), Vocabulary([b"a"], []))
     configuration = grammar.consume_bytes(grammar.start, b"a")
@@ -197,7 +197,7 @@ def test_nothing_is_drawn_where_nothing_may_follow(top_k: int):
     assert draw(grammar, Place(configuration, 4), ArrayRow(np.zeros(1)), parameters, noise(0, 0)) == (None, False)
 
 
-def test_the_first_draw_mostly_settles_it():
+def test_the_first_draw_mostly_settles_it() -> None:
     """No other token is looked at where the likeliest draw is viable."""
 
     class Watched(CompiledGrammar):
@@ -216,7 +216,7 @@ def test_the_first_draw_mostly_settles_it():
     assert watched.batches > 0
 
 
-def test_noise_is_uniform_and_depends_on_seed_and_position_alone():
+def test_noise_is_uniform_and_depends_on_seed_and_position_alone() -> None:
     numbers = np.array([noise(seed, position) for seed in (0, 1, (1 << 64) - 1) for position in range(3_000)])
     assert ((numbers >= 0) & (numbers < 1)).all()
     assert len(np.unique(numbers)) == numbers.size
@@ -226,7 +226,7 @@ def test_noise_is_uniform_and_depends_on_seed_and_position_alone():
     assert [round(number, 6) for number in noise(3, 14)[:2]] == [0.037453, 0.099664]
 
 
-def test_positions_are_drawn_independently():
+def test_positions_are_drawn_independently() -> None:
     """Over many seeds, texts of two letters are as frequent as their letters say."""
     letter = Alt((Bytes(b"a"), Bytes(b"b")))
     grammar = compiled(Grammar({"root": Seq((letter, letter))}, "root"), Vocabulary([b"a", b"b", None], [2]))
@@ -245,7 +245,7 @@ def test_positions_are_drawn_independently():
     }
 
 
-def test_without_a_seed_one_is_drawn_at_the_start():
+def test_without_a_seed_one_is_drawn_at_the_start() -> None:
     """The seed is the decoder's for the whole answer, and another one's is another."""
     seeds = {Decoder(GRAMMAR, Parameters(9, temperature=1.0)).parameters.seed for _ in range(9)}
     assert None not in seeds

@@ -32,7 +32,9 @@ def place(text: bytes, more: int) -> Place:
 
 @given(ROWS, st.integers(0, 3), st.integers(0, 4), st.sampled_from(get_args(Promotion)), st.sampled_from([0.0, 0.9]))
 @examples(300)
-def test_greedy_takes_the_best_successor(logits: list[float], depth: int, more: int, rule: Promotion, alpha: float):
+def test_greedy_takes_the_best_successor(
+    logits: list[float], depth: int, more: int, rule: Promotion, alpha: float
+) -> None:
     """The look at the best logit alone never changes which one that is. The budget forced it iff without one another
     would be.
     """
@@ -50,7 +52,7 @@ def test_greedy_takes_the_best_successor(logits: list[float], depth: int, more: 
 
 @given(ROWS, st.integers(0, 3), st.integers(0, 4), st.sampled_from([1, 2, 5]), st.integers(0, 99))
 @examples(200)
-def test_one_token_whatever_is_asked(logits: list[float], depth: int, more: int, top_k: int, seed: int):
+def test_one_token_whatever_is_asked(logits: list[float], depth: int, more: int, top_k: int, seed: int) -> None:
     """M = 1 has one way on, viable, drawn or not; the same row and place draw the same."""
     at, row = place(b"(" * depth, more), np.array(logits)
     for parameters in (Parameters(99), Parameters(99, temperature=0.7, top_k=top_k, seed=seed)):
@@ -60,7 +62,7 @@ def test_one_token_whatever_is_asked(logits: list[float], depth: int, more: int,
         assert steps(GRAMMAR, [at, at], np.stack([row, row]), parameters) == [found, found]
 
 
-def test_draws_depend_on_the_place_in_the_answer():
+def test_draws_depend_on_the_place_in_the_answer() -> None:
     """Texts of one seed with a uniform row go on differently at different places, and alike at the same."""
     parameters = Parameters(64, temperature=1.0, seed=4)
     row = ArrayRow(np.zeros(4))
@@ -71,7 +73,7 @@ def test_draws_depend_on_the_place_in_the_answer():
     assert found != [drawn(GRAMMAR, Place(GRAMMAR.start, left), row, other).token for left in range(4, 64)]
 
 
-def test_successors_are_twice_the_beams_best_first():
+def test_successors_are_twice_the_beams_best_first() -> None:
     vocabulary = Vocabulary([*(bytes([97 + n]) for n in range(9)), None], [9])
     letters = Grammar({"root": Repeat(Alt(tuple(Bytes(bytes([97 + n])) for n in range(9))), 1, None)}, "root")
     grammar = compiled(letters, vocabulary)
@@ -85,7 +87,7 @@ def test_successors_are_twice_the_beams_best_first():
 @pytest.mark.parametrize(
     "parameters", [Parameters(5), Parameters(5, beam_width=2), Parameters(5, temperature=1.0, seed=1)]
 )
-def test_nothing_follows_a_whole_text_without_an_end_token(parameters: Parameters):
+def test_nothing_follows_a_whole_text_without_an_end_token(parameters: Parameters) -> None:
     grammar = compiled(LETTERS, Vocabulary([b"a"], []))
     configuration = grammar.consume_bytes(grammar.start, b"a")
     assert configuration is not None

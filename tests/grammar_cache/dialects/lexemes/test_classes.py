@@ -30,14 +30,14 @@ def _check_literals(chars: str) -> None:
             assert expected == literal(ord(char), flags), (char, flags)
 
 
-def test_special_characters_ignore_case_as_in_re():
+def test_special_characters_ignore_case_as_in_re() -> None:
     """Characters with several forms have exactly those that `re` knows."""
     _check_literals(SPECIAL[::4])
 
 
 @pytest.mark.full
 @pytest.mark.timeout(900)
-def test_all_cased_characters_ignore_case_as_in_re():
+def test_all_cased_characters_ignore_case_as_in_re() -> None:
     """Ignoring case agrees with `re` for every character that upper or lower case changes."""
     _check_literals("".join(c for c in EVERYTHING if c.lower() != c or c.upper() != c) + SPECIAL)
 
@@ -80,7 +80,7 @@ def test_sets_ignore_case_as_in_re_often(items, negated, flags):
     _check_set(items, negated, flags)
 
 
-def test_sets_beyond_the_first_plane():
+def test_sets_beyond_the_first_plane() -> None:
     """Characters beyond the first plane have special rules for ranges in `re`, which is asked about them."""
     _check_set(["\U00010400-\U00010410"], False, re.I)
     _check_set(["ſ-\U00010405"], True, re.I)

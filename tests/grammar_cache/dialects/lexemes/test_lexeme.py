@@ -119,7 +119,7 @@ def test_examples(pattern, texts):
         assert expected == ends(found, text), text
 
 
-def test_alternatives_are_tried_in_order():
+def test_alternatives_are_tried_in_order() -> None:
     """The label is that of the first alternative that matches, as in one alternation."""
     alternatives = [(r"if\b", 0), (r"(?:in|if)\d", re.I), (r"\w+", 0)]
     found = lexeme(alternatives, LIMITS)
@@ -177,7 +177,7 @@ def test_refused_by_name(pattern, message):
         lexeme([(pattern, 0)], LIMITS)
 
 
-def test_which_alternative_must_not_depend_on_what_follows():
+def test_which_alternative_must_not_depend_on_what_follows() -> None:
     """One place can't be the end of two alternatives, depending on the text behind."""
     with pytest.raises(UnsupportedFeature, match="which of two terminals"):
         lexeme([("a(?=b)", 0), ("a", 0)], LIMITS)
@@ -193,7 +193,7 @@ def test_syntax_errors_have_the_message_of_re(pattern):
     assert expected.value.msg in refusal.value.message
 
 
-def test_flags_that_contradict_each_other_are_refused():
+def test_flags_that_contradict_each_other_are_refused() -> None:
     """Flags that `re.compile` doesn't take are errors of the grammar."""
     with pytest.raises(GrammarSyntaxError):
         lexeme([("a", re.ASCII | re.UNICODE)], LIMITS)
@@ -225,7 +225,7 @@ def test_limits(pattern, limit):
     assert limit == refusal.value.limit
 
 
-def test_shared_bodies_do_not_multiply():
+def test_shared_bodies_do_not_multiply() -> None:
     """Loops inside loops cost one copy of their body."""
     pattern = "(?:" * 60 + "a" + ")+" * 60
     assert lexeme([(pattern, 0)], Limits(rule_states=500)).moves.shape == (2, 256)
@@ -241,7 +241,7 @@ def test_python_warns_nobody(pattern):
     assert expected == [ends(found, text) for text in "[a-b|]"]
 
 
-def test_nothing_matches():
+def test_nothing_matches() -> None:
     """A pattern without any match is an automaton that never closes."""
     found = lexeme([("a^b", 0)], LIMITS)
     assert ends(found, "ab") == []

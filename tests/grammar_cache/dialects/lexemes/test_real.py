@@ -85,14 +85,14 @@ def _check(pattern: str, texts: int) -> int:
     return count
 
 
-def test_bundled_terminals():
+def test_bundled_terminals() -> None:
     """Names, numbers, strings and comments of Lark's own grammars."""
     assert len(_bundled()) > 18
     assert sum(_check(pattern, 40) for pattern in _bundled()) > 300
 
 
 @pytest.mark.skipif(not FILES.is_dir(), reason=f"no grammar files at {FILES} (set SWYB_DATA to their folder)")
-def test_terminals_of_the_corpus():
+def test_terminals_of_the_corpus() -> None:
     """Terminals of real grammars are read, but for those that look at the text before the terminal."""
     refused = {}
     patterns = _files(6_000)
@@ -107,7 +107,7 @@ def test_terminals_of_the_corpus():
 
 
 @pytest.mark.full
-def test_terminals_often():
+def test_terminals_often() -> None:
     """Runs the quick test with many texts."""
     for pattern in (*_bundled(), *(_files(1 << 20) if FILES.is_dir() else ())):
         try:

@@ -19,7 +19,7 @@ pytestmark = [
 NAME = "server.backends.vllm.worker.filter:BudgetFilter"
 
 
-def test_both_loaders_take_the_filter():
+def test_both_loaders_take_the_filter() -> None:
     """Loaders of the older model runner and of the newer one take the filter."""
     from vllm.v1.sample.logits_processor import _load_logitsprocs_by_fqcns
     from vllm.v1.worker.gpu.sample.logits_processor.loader import _load_v2_logitsprocs_by_fqcns
@@ -29,7 +29,7 @@ def test_both_loaders_take_the_filter():
     assert not v1.__abstractmethods__
 
 
-def test_batches_change_as_they_do_here():
+def test_batches_change_as_they_do_here() -> None:
     from vllm.v1.sample.logits_processor.interface import BatchUpdate, MoveDirectionality
 
     names = [field.name for field in dataclasses.fields(BatchUpdate)]
@@ -37,13 +37,13 @@ def test_batches_change_as_they_do_here():
     assert [way.name for way in MoveDirectionality] == [way.name for way in fakes.MoveDirectionality]
 
 
-def test_slots_are_read_as_they_are_here():
+def test_slots_are_read_as_they_are_here() -> None:
     from vllm.v1.worker.gpu.sample.logits_processor.interface import LogitsContext
 
     assert "idx_mapping_np" in {field.name for field in dataclasses.fields(LogitsContext)}
 
 
-def test_sampling_parameters_have_the_names_that_are_checked():
+def test_sampling_parameters_have_the_names_that_are_checked() -> None:
     """Sampling parameters have the checked names, at values that do nothing."""
     from vllm import SamplingParams
 

@@ -28,7 +28,9 @@ def asked(serving: Serving, grammar: str, seed: int) -> dict[str, Any]:
     return chat(serving, grammar=grammar, max_tokens=7, temperature=2.0, seed=seed)
 
 
-def test_what_workers_find_is_told_and_what_others_found_is_used(vllm: Serving, caplog: pytest.LogCaptureFixture):
+def test_what_workers_find_is_told_and_what_others_found_is_used(
+    vllm: Serving, caplog: pytest.LogCaptureFixture
+) -> None:
     """Findings go through the engine's calls in both directions; what that saves is seen without an engine
     (test_learning).
     """

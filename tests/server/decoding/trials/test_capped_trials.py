@@ -32,14 +32,14 @@ def wrong(trial: Trial, numbers: range) -> tuple[dict[int, list[str]], int]:
     return {number: faults for number, (faults, _) in tried.items() if faults}, sum(full for _, full in tried.values())
 
 
-def test_answers_at_the_limit_are_complete_and_within_budget():
+def test_answers_at_the_limit_are_complete_and_within_budget() -> None:
     """Several requests share a random grammar that has no room left, or little; brute force judges."""
     found, at_limit = wrong(capped_trials.run, range(400))
     assert found == {}
     assert at_limit > 50
 
 
-def test_answers_of_lark_grammars_at_the_limit():
+def test_answers_of_lark_grammars_at_the_limit() -> None:
     """Answers of grammars with a lexer end complete at the limit, judged by Lark."""
     found, at_limit = wrong(capped_trials.run_lexed, range(60))
     assert found == {}
@@ -47,7 +47,7 @@ def test_answers_of_lark_grammars_at_the_limit():
 
 
 @pytest.mark.full
-def test_ten_thousand_trials_at_the_limit():
+def test_ten_thousand_trials_at_the_limit() -> None:
     """Runs the quick test until thousands have met the limit."""
     plain, at_limit = wrong(capped_trials.run, range(400, 40_400))
     lexed, lexed_at_limit = wrong(capped_trials.run_lexed, range(60, 1_200))
@@ -72,7 +72,7 @@ def is_palindrome(text: bytes) -> bool:
 
 
 @pytest.mark.parametrize("beams", [1, 3])
-def test_palindromes_at_the_limit(beams: int):
+def test_palindromes_at_the_limit(beams: int) -> None:
     """Every half has configurations of its own: soon there is no room, and each answer is completed by its witness.
 
     Requests that begin when there is none are answered too.
@@ -89,7 +89,7 @@ def test_palindromes_at_the_limit(beams: int):
     assert any(answer.text for answer in answers)
 
 
-def test_a_witness_makes_one_configuration_a_byte():
+def test_a_witness_makes_one_configuration_a_byte() -> None:
     """Beyond the limit nothing else is made, so the room that answers need there is known."""
     grammar = palindromes(3_000)
     configuration, text = grammar.start, b"abcbacbbac" * 6
@@ -103,7 +103,7 @@ def test_a_witness_makes_one_configuration_a_byte():
     assert grammar.size["configurations"] <= before + 2 * len(text)
 
 
-def test_a_grammar_begun_anew_answers_the_same():
+def test_a_grammar_begun_anew_answers_the_same() -> None:
     """A grammar begun anew has room again, and everything that decoding uses comes out as before."""
     grammar = palindromes(200_000)
     anew = grammar.anew()

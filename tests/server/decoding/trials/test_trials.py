@@ -23,7 +23,7 @@ def wrong(numbers: range) -> tuple[dict[int, list[str]], int]:
     return found, answered
 
 
-def test_every_answer_is_complete_and_within_budget():
+def test_every_answer_is_complete_and_within_budget() -> None:
     """Whatever the model says, the answer belongs to the language (judged by brute force) and fits the budget."""
     found, answered = wrong(range(1_500))
     assert found == {}
@@ -31,7 +31,7 @@ def test_every_answer_is_complete_and_within_budget():
 
 
 @pytest.mark.full
-def test_many_thousand_answers_are_complete_and_within_budget():
+def test_many_thousand_answers_are_complete_and_within_budget() -> None:
     """Runs the quick test for 11,500 answers and more."""
     found, answered = wrong(range(1_500, 20_000))
     assert found == {}
@@ -44,7 +44,7 @@ def lexed(numbers: range) -> tuple[dict[int, list[str]], int]:
     return {number: wrong for number, wrong in answered.items() if wrong}, len(answered)
 
 
-def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
+def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget() -> None:
     """Answers of grammars with a lexer are complete, in both modes, judged by Lark."""
     found, answered = lexed(range(100))
     assert found == {}
@@ -52,14 +52,14 @@ def test_every_answer_of_a_lark_grammar_is_complete_and_within_budget():
 
 
 @pytest.mark.full
-def test_hundreds_of_answers_of_lark_grammars():
+def test_hundreds_of_answers_of_lark_grammars() -> None:
     """Runs the quick test for 1,100 grammars more."""
     found, answered = lexed(range(100, 1_200))
     assert found == {}
     assert answered > 440
 
 
-def test_without_fuel_distances_are_additive():
+def test_without_fuel_distances_are_additive() -> None:
     """The ablation of tightening is a limit: `]]` closes two lists, which only a search finds out."""
     lists = Grammar({"root": Seq((Bytes(b"["), Repeat(Ref("root"), 0, None), Bytes(b"]")))}, "root")
     vocabulary = Vocabulary([b"[", b"]", b"]]"], [])

@@ -171,7 +171,7 @@ def test_what_is_kept_does_not_depend_on_what_was_read_before_at_length(case: Ca
     check_canonical(case)
 
 
-def test_nodes_are_told_apart_by_their_content():
+def test_nodes_are_told_apart_by_their_content() -> None:
     """Whichever node was made first, of two items that tie the same one is kept."""
     vocabulary = Vocabulary([b"a", b"b", b"c", b"caa"], [])
     kept = []
@@ -187,7 +187,7 @@ def test_nodes_are_told_apart_by_their_content():
     assert kept[0] == kept[1]
 
 
-def test_the_nearest_reading_is_kept():
+def test_the_nearest_reading_is_kept() -> None:
     """The reading that needs fewer tokens stays with one item, and the other one is lost."""
     grammar = compile_expression(NESTS, Vocabulary([b"a", b"b", b"c", None], [3]), Limits())
     one = BoundedGrammar(grammar, 1)
@@ -195,7 +195,7 @@ def test_the_nearest_reading_is_kept():
         assert name.mask(after(name, (0, 0, 1, 1))).tolist() == expected
 
 
-def test_an_item_at_the_end_of_its_rule_yields_to_what_it_returns_to():
+def test_an_item_at_the_end_of_its_rule_yields_to_what_it_returns_to() -> None:
     """Behind `a` the list may go on, or `b` follows; both items have distance 1, and only the latter comes nearer."""
     rules = {"root": Seq((Ref("list"), B)), "list": Alt((A, Seq((A, Ref("list")))))}
     grammar = called(Grammar(rules, "root"), Vocabulary([b"a", b"b"], []))
@@ -204,7 +204,7 @@ def test_an_item_at_the_end_of_its_rule_yields_to_what_it_returns_to():
     assert one.mask(after(one, (0,)), 1).tolist() == [False, True]
 
 
-def test_bounded_lexemes():
+def test_bounded_lexemes() -> None:
     """Grammars with a lexer keep items in their lexer contexts."""
     text = 'start: "(" start ")" start | A | B "!"\nA: /a+/\nB: /a+b?/\n%ignore " "'
     vocabulary = Vocabulary([*(bytes([b]) for b in b"()ab! "), None], [6])
@@ -218,7 +218,7 @@ def test_bounded_lexemes():
     assert met > 10
 
 
-def test_bounds_below_one_are_refused():
+def test_bounds_below_one_are_refused() -> None:
     """A bound of no item at all is refused: nothing can be said with it."""
     grammar = compile_expression(NESTS, Vocabulary([b"a", b"b", b"c"], []), Limits())
     with pytest.raises(ValueError, match="at least one"):

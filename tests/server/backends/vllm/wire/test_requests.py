@@ -42,7 +42,7 @@ parameters = st.builds(
 
 @given(parameters, st.none() | st.text(), st.lists(st.integers(0, 9)).map(tuple))
 @examples(60)
-def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]):
+def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[int, ...]) -> None:
     """Through JSON."""
     request = SearchRequest("r", grammar, chosen, begun)
     assert SearchRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
@@ -81,18 +81,18 @@ def test_there_and_back(chosen: Parameters, grammar: str | None, begun: tuple[in
         ("request", None),
     ],
 )
-def test_other_values_are_refused(name: str, value: Any):
+def test_other_values_are_refused(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=f"{KEY}.{name}"):
         SearchRequest.from_dict(REQUEST.to_dict() | {name: value})
 
 
 @pytest.mark.parametrize("data", [None, [], "x", {}, {"grammar": "g"}, REQUEST.to_dict() | {"more": 1}])
-def test_other_shapes_are_refused(data: object):
+def test_other_shapes_are_refused(data: object) -> None:
     with pytest.raises(ValueError, match=KEY):
         SearchRequest.from_dict(data)
 
 
-def test_requests_of_others_are_none_of_ours():
+def test_requests_of_others_are_none_of_ours() -> None:
     for extra in (None, {}, {"other": 1}):
         assert request_of(Sampling(extra)) is None
         check(Sampling(extra, temperature=1.0, seed=5))
@@ -114,7 +114,7 @@ def test_requests_of_others_are_none_of_ours():
         ("structured_outputs", object()),
     ],
 )
-def test_what_would_choose_other_tokens_is_refused(name: str, value: Any):
+def test_what_would_choose_other_tokens_is_refused(name: str, value: Any) -> None:
     """Each by its name; at the value that does nothing it passes."""
     told = Sampling({KEY: REQUEST.to_dict()})
     check(told)
@@ -123,13 +123,13 @@ def test_what_would_choose_other_tokens_is_refused(name: str, value: Any):
         check(told)
 
 
-def test_rows_of_beams_have_names():
+def test_rows_of_beams_have_names() -> None:
     assert row_of(Sampling({BEAM: "r/1"})) == "r/1"
     for extra in (None, {}, {BEAM: 3}, {KEY: REQUEST.to_dict()}):
         assert row_of(Sampling(extra)) is None
 
 
-def test_all_fields_are_told_apart():
+def test_all_fields_are_told_apart() -> None:
     """A field without a check would pass anything. What workers don't have, the front end refuses."""
     names = {field.name for kind in (SearchRequest, Parameters) for field in fields(kind)}
     assert names - {"parameters"} - LOCAL == set(REQUEST.to_dict())

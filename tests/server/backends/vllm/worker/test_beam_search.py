@@ -293,7 +293,7 @@ def test_scores_over_the_whole_vocabulary(cls: Any, monkeypatch: pytest.MonkeyPa
     assert search.run() == {"answers": [told(answer) for answer in direct(grammar, parameters, model)]}
 
 
-def test_a_search_without_room_from_the_start_is_answered():
+def test_a_search_without_room_from_the_start_is_answered() -> None:
     """The front end had room to jump, this worker doesn't: the witness is the answer, without any logits."""
     grammar = compile_grammar(Constraint("regex", "ab(c|d)[a-z]{0,9}"), Vocabulary([*LETTERS, None], [len(LETTERS)]))
     parameters = Parameters(budget=5, beam_width=2, answers=2)

@@ -40,13 +40,13 @@ def v2(*processors: object) -> Any:
 
 
 @pytest.mark.parametrize("runner", [v1, v2])
-def test_the_registry_is_that_of_the_filter(runner: Any):
+def test_the_registry_is_that_of_the_filter(runner: Any) -> None:
     registry = Registry(DYCK_VOCABULARY, no_split)
     assert registry_of(worker(runner(*OTHERS, SimpleNamespace(registry=registry)))) is registry
     assert registry_of(worker(runner(*OTHERS))) is None
 
 
-def test_a_grammar_arrives_and_goes():
+def test_a_grammar_arrives_and_goes() -> None:
     """A grammar that arrives decodes as the one that was sent."""
     registry = Registry(DYCK_VOCABULARY, no_split)
     asked = worker(v2(SimpleNamespace(registry=registry)))
@@ -58,13 +58,13 @@ def test_a_grammar_arrives_and_goes():
         registry.language("g")
 
 
-def test_a_grammar_of_another_vocabulary_is_refused():
+def test_a_grammar_of_another_vocabulary_is_refused() -> None:
     asked = worker(v2(SimpleNamespace(registry=Registry(Vocabulary([b"(", b")", b"x", b"y", None], [4]), no_split))))
     with pytest.raises(ArtefactError):
         asked.load_grammar("g", to_bytes(GRAMMAR), asdict(GRAMMAR.limits), {})
 
 
-def test_what_is_found_comes_back_and_what_others_found_arrives():
+def test_what_is_found_comes_back_and_what_others_found_arrives() -> None:
     """Findings travel with the grammar, later, and when it goes; a finding that was asked for once isn't told again."""
     one, other = (worker(v2(SimpleNamespace(registry=Registry(LETTERS, no_split)))) for _ in range(2))
     sending = nest()
@@ -86,7 +86,7 @@ def test_what_is_found_comes_back_and_what_others_found_arrives():
     assert registry_of(one).grammars["again"].offered == received(found["g"])
 
 
-def test_a_rank_that_samples_nothing_needs_nothing():
+def test_a_rank_that_samples_nothing_needs_nothing() -> None:
     """The first stages of a pipeline have no sampler."""
     asked = worker(SimpleNamespace(sampler=None))
     asked.load_grammar("g", b"anything", {}, {})

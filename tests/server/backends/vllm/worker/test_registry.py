@@ -12,7 +12,7 @@ from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 
 
-def test_grammars_come_and_go():
+def test_grammars_come_and_go() -> None:
     registry = Registry(DYCK_VOCABULARY, no_split, most=2)
     with pytest.raises(UnknownGrammar, match="'a'"):
         registry.language("a")
@@ -31,7 +31,7 @@ def test_grammars_come_and_go():
     assert registry.language(None).accepts(0)
 
 
-def test_a_grammar_without_room_is_begun_anew():
+def test_a_grammar_without_room_is_begun_anew() -> None:
     """A grammar without room is begun anew for a search that begins."""
     registry, grammar = Registry(DYCK_VOCABULARY, no_split), compiled(DYCK, DYCK_VOCABULARY)
     registry.add("a", grammar)
@@ -46,7 +46,7 @@ def test_a_grammar_without_room_is_begun_anew():
         registry.renew(unknown)
 
 
-def test_jumps_over_text_are_of_the_same_grammar():
+def test_jumps_over_text_are_of_the_same_grammar() -> None:
     """The language with jumps comes and goes with its grammar."""
     registry = Registry(DYCK_VOCABULARY, no_split)
     registry.add("a", GRAMMAR)

@@ -35,7 +35,7 @@ def random_logits(seed: int, kind: str, width: int) -> torch.Tensor:
     st.sampled_from([1, 3, 64, 999]),
 )
 @examples(80)
-def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.dtype, count: int):
+def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.dtype, count: int) -> None:
     """The best and their order, some known tokens, others, the mass at another temperature: all the same."""
     logits = random_logits(seed, kind, width).to(dtype)
     rng = np.random.default_rng(seed)
@@ -61,13 +61,13 @@ def test_read_together_or_alone(seed: int, kind: str, width: int, dtype: torch.d
             assert row.whole().tolist() == truth.whole().tolist()
 
 
-def test_nothing_is_read_where_nothing_is_wished():
+def test_nothing_is_read_where_nothing_is_wished() -> None:
     assert rows_of(torch.zeros(2, 9), [], lambda: [], 9) == []
 
 
 @pytest.mark.parametrize("temperature", [1e-5, 1.0, 100.0])
 @pytest.mark.parametrize("kind", ["plain", "tied", "odd", "large", "impossible"])
-def test_a_row_draws_what_is_chosen_whatever_its_logits(kind: str, temperature: float):
+def test_a_row_draws_what_is_chosen_whatever_its_logits(kind: str, temperature: float) -> None:
     """A row draws the best, or by shares: of rows that were read, of others, and on a device. Nobody reads the last
     logits.
     """
