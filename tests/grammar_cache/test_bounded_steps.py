@@ -87,14 +87,14 @@ def _followed(grammar: CompiledGrammar, length: int, tokens: list[int], budget: 
         configuration = grammar.take(configuration, token)
     while len(tokens) < length:
         ids = np.array(sorted(rng.sample(grammar.vocabulary.token_list.tolist(), 8)), np.int32)
-        token = grammar.first_viable(configuration, ids, budget - len(tokens) - 1)
-        if token is None:
+        viable = grammar.first_viable(configuration, ids, budget - len(tokens) - 1)
+        if viable is None:
             witness = grammar.witness(configuration, budget - len(tokens))
             if not witness:
                 break
-            token = witness[0]
-        tokens.append(token)
-        configuration = grammar.take(configuration, token)
+            viable = witness[0]
+        tokens.append(viable)
+        configuration = grammar.take(configuration, viable)
     return tokens
 
 

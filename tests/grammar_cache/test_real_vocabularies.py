@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import jsonschema
@@ -86,7 +86,7 @@ class Subject:
     judge: Callable[[str], object]
 
 
-def schema(value: dict[str, object]) -> Subject:
+def schema(value: Mapping[str, object]) -> Subject:
     validator = jsonschema.Draft202012Validator(value)
     return Subject(Constraint("json_schema", json.dumps(value)), lambda text: validator.validate(json.loads(text)))
 

@@ -54,12 +54,12 @@ def _wider(inner: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
         pattern = f"(?:{mark.strip().join(part.pattern for part in parts)})"
         return Rule(f"({mark.join(part.gbnf for part in parts)})", lark, pattern)
 
+    def repeat(part: Rule, mark: str) -> Rule:
+        lark = None if part.lark is None else f"({part.lark}){mark}"
+        return Rule(f"({part.gbnf}){mark}", lark, f"(?:{part.pattern}){mark}")
+
     several = st.lists(inner, min_size=2, max_size=3)
-    repeated = st.tuples(inner, st.sampled_from("?*+")).map(
-        lambda pair: Rule(
-            *(None if part is None else f"({part}){pair[1]}" for part in pair[0][:2]), f"(?:{pair[0][2]}){pair[1]}"
-        )
-    )
+    repeated = st.builds(repeat, inner, st.sampled_from("?*+"))
     return several.map(lambda parts: joined(parts, " ")) | several.map(lambda parts: joined(parts, " | ")) | repeated
 
 
@@ -135,7 +135,7 @@ def test_masks_and_distances_are_those_of_all_token_sequences(
     minimum = grammar.minimum
     assert minimum.exact
     assert minimum.tokens == least if least is not None else minimum.tokens > DEEPEST
-    configuration, tokens = grammar.start, []
+    configuration, tokens = grammar.start, list[int]()
     for _ in range(4):
         assert grammar.accepts(configuration) is (oracle.distance(tokens) == 0)
         left = data.draw(st.integers(1, DEEPEST))

@@ -15,7 +15,11 @@ from numpy.typing import NDArray
 from grammar_cache.arrays.disk_cache import KEPT, load, save
 
 KEY = "a1"
-ARRAYS = {"bytes": np.frombuffer(b"abc", np.uint8), "none": np.zeros(0, np.int32), "two": np.ones((2, 3), np.int64)}
+ARRAYS: dict[str, NDArray[np.generic]] = {
+    "bytes": np.frombuffer(b"abc", np.uint8),
+    "none": np.zeros(0, np.int32),
+    "two": np.ones((2, 3), np.int64),
+}
 
 
 @pytest.fixture(autouse=True)

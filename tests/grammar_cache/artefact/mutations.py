@@ -255,7 +255,7 @@ def walk(grammar: CompiledGrammar, draw: random.Random) -> str:
     Says how it ended: at a limit, as may happen with any grammar, or well.
     """
     try:
-        configuration, text = grammar.start, []
+        configuration, text = grammar.start, list[int]()
         ids = np.arange(-1, grammar.vocabulary.size + 1, dtype=np.int32)
         budget_of_all = grammar.minimum.tokens + (10 if grammar.network.unique else 0)
         for left in range(budget_of_all, 0, -1):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from grammar_cache import compile_grammar
 from grammar_cache.artefact.network_checks import CALLS, MOVES, class_count, rules_of, wrong_calls, wrong_moves
@@ -51,8 +53,8 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
     """Whatever is written into one place of one column, or cut off it."""
     net = network(name)
     s = net.states
-    moves = [s.move_first.copy(), s.move_low.copy(), s.move_high.copy(), s.move_to.copy()]
-    calls = [s.call_first.copy(), s.call_rule.copy(), s.call_back.copy()]
+    moves: list[NDArray[Any]] = [s.move_first.copy(), s.move_low.copy(), s.move_high.copy(), s.move_to.copy()]
+    calls: list[NDArray[Any]] = [s.call_first.copy(), s.call_rule.copy(), s.call_back.copy()]
     columns = data.draw(st.sampled_from([moves, calls]))
     number = data.draw(st.sampled_from([at for at in range(len(columns)) if len(columns[at])] or [0]))
     if data.draw(st.booleans()):
@@ -62,9 +64,9 @@ def test_what_is_wrong_is_found_and_nothing_else(name: str, data: st.DataObject)
         near = st.integers(max(most.min, -1), min(most.max, s.count + 2))
         at = data.draw(st.integers(0, len(columns[number]) - 1))
         columns[number][at] = data.draw(near | st.sampled_from([most.min, most.max]))
-    wrong = wrong_moves(*moves, s.rule, net.class_count)
+    wrong = wrong_moves(moves[0], moves[1], moves[2], moves[3], s.rule, net.class_count)
     assert (wrong == 0) == right_moves(moves[0], moves[1], moves[2], moves[3], s.rule, net.class_count), MOVES[wrong]
-    wrong = wrong_calls(*calls, s.rule, len(net.entry))
+    wrong = wrong_calls(calls[0], calls[1], calls[2], s.rule, len(net.entry))
     right = right_calls(calls[0], calls[1], calls[2], s.rule, len(net.entry))
     assert (wrong == 0) == right, CALLS[wrong]
 

@@ -306,9 +306,9 @@ def test_what_was_trimmed_is_made_again_and_numbered_alike() -> None:
     assert trimmed.held_bytes < min(held / 4, whole.held_bytes)
     assert np.flatnonzero(trimmed.arena.row[: trimmed.count] >= 0).tolist() == [trimmed.start]
     assert [trimmed.row(configuration).tolist() for configuration in range(5)] == rows
-    at = [trimmed.start, whole.start]
+    both = [trimmed.start, whole.start]
     for byte in b"[[[([(([(([[((x":
-        at = [table.step(configuration, byte) for table, configuration in zip((trimmed, whole), at, strict=True)]
-        assert at[0] == at[1] != DEAD
-    assert trimmed.items(at[0]) == whole.items(at[0])
+        both = [table.step(configuration, byte) for table, configuration in zip((trimmed, whole), both, strict=True)]
+        assert both[0] == both[1] != DEAD
+    assert trimmed.items(both[0]) == whole.items(both[0])
     assert trimmed.node_count == whole.node_count

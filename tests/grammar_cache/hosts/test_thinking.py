@@ -27,7 +27,7 @@ CLOSERS = [(CLOSER,), (3, 4), (3, 3, 4), (0, 1, 0, 1, 5)]
 
 
 def allowed(cursor: ThinkingCursor) -> list[int]:
-    return np.unpackbits(cursor.bitmask(), count=VOCABULARY.size, bitorder="little").nonzero()[0].tolist()  # type: ignore[no-any-return]
+    return np.unpackbits(cursor.bitmask(), count=VOCABULARY.size, bitorder="little").nonzero()[0].tolist()
 
 
 def first_closed(tokens: tuple[int, ...], closer: tuple[int, ...]) -> int | None:

@@ -55,20 +55,21 @@ outer_in = LAYOUT.reader()
 PUT = njit(_nrt=False)(cast("Any", blocks._put).py_func)
 
 
-@njit
-def told(block: Any) -> Any:
+def _told(block: Any) -> Any:
     """All that a loop sees of a block."""
     outer = outer_in(block)
     sums = outer.flags.sum(), outer.octets.sum(), outer.inner.some.sum(), outer.inner.others.sum(), outer.table.sum()
     return sums, outer.number, outer.whether, outer.table.shape, len(outer.inner.others)
 
 
-@njit
-def count_up(block: Any) -> None:
+def _count_up(block: Any) -> None:
     """Writes through a block."""
     outer = outer_in(block)
     outer.table[1, 2] += 1
     outer.inner.some[0] += 1
+
+
+told, count_up = njit(_told), njit(_count_up)
 
 
 @pytest.fixture(autouse=True)

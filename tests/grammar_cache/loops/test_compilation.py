@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -111,10 +112,12 @@ print(json.dumps([others, len(found), len(untold)]))
 """
 
 
-def run(program: str, *arguments: str, folder: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+def run(
+    program: str, *arguments: str, variables: Mapping[str, str] | None = None, folder: Path = ROOT
+) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-P", "-c", program, *arguments]
-    variables = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
-    return subprocess.run(line, env=variables, capture_output=True, text=True, check=False, cwd=folder)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **(variables or {})}
+    return subprocess.run(line, env=environment, capture_output=True, text=True, check=False, cwd=folder)
 
 
 def package(folder: Path, even: str) -> dict[str, str]:
@@ -130,7 +133,10 @@ def test_loops_are_compiled_once_and_kept(tmp_path: Path) -> None:
 
     What was compiled isn't compiled again, neither ahead nor when it is called.
     """
-    done = run(ASK, **package(tmp_path, even="return 1 if len(keys) % 2 == 0 else 0  # and no loop, unlike keys.odd"))
+    done = run(
+        ASK,
+        variables=package(tmp_path, even="return 1 if len(keys) % 2 == 0 else 0  # and no loop, unlike keys.odd"),
+    )
     assert done.returncode == 0, done.stderr
     names, first, again, answers, missed = json.loads(done.stdout)
     assert names == [f"own.loops.{name}" for name in ("doubled", "even", "odd", "total", "totals", "untold")]
@@ -145,14 +151,14 @@ def test_packages_of_the_same_name_where_the_user_is_are_not_compiled(tmp_path: 
     variables = package(tmp_path, even="return 1")
     (tmp_path / "clone" / "own").mkdir(parents=True)
     (tmp_path / "clone" / "own" / "__init__.py").write_text("raise ImportError('this is the clone')")
-    done = run(ASK, folder=tmp_path / "clone", **variables)
+    done = run(ASK, folder=tmp_path / "clone", variables=variables)
     assert done.returncode == 0, done.stderr
     assert set(json.loads(done.stdout)[-1].values()) == {0}
 
 
 def test_a_loop_that_can_not_be_compiled_is_told(tmp_path: Path) -> None:
     """An error of the compiler's ends it, with its words, and no process waits."""
-    done = run(ASK, **package(tmp_path, even='return "odd" - keys'))
+    done = run(ASK, variables=package(tmp_path, even='return "odd" - keys'))
     assert done.returncode == 1
     assert "TypingError" in done.stderr
 
@@ -171,19 +177,19 @@ def test_no_process_outlives_the_one_that_waits(tmp_path: Path) -> None:
 def test_who_calls_a_loop_where_many_are_missing_has_all_compiled(tmp_path: Path) -> None:
     """Users of the library are told so, once. Where few are missing, those that are called are compiled, no others."""
     variables = package(tmp_path, even="return 1")
-    few = run(CALL, "6", "", **{**variables, "NUMBA_CACHE_DIR": str(tmp_path / "few")})
+    few = run(CALL, "6", "", variables={**variables, "NUMBA_CACHE_DIR": str(tmp_path / "few")})
     not_called = [f"own.loops.{name}" for name in ("total", "odd", "even")]  # `total` for one of its two types
     assert json.loads(few.stdout) == [[6, 18], not_called], few.stderr
     assert few.stderr == ""
-    many = run(CALL, "5", "", **variables)
+    many = run(CALL, "5", "", variables=variables)
     assert json.loads(many.stdout) == [[6, 18], []], many.stderr
     assert many.stderr == "compiling 5 of 6 loops, once: this takes a minute or two\n"
-    assert run(CALL, "1", "", **variables).stderr == ""
+    assert run(CALL, "1", "", variables=variables).stderr == ""
 
 
 def test_loops_are_compiled_where_they_are_called_if_no_process_can(tmp_path: Path) -> None:
     """A place that lets no process begin is told, and has its answers all the same."""
-    done = run(CALL, "5", str(tmp_path / "no python"), **package(tmp_path, even="return 1"))
+    done = run(CALL, "5", str(tmp_path / "no python"), variables=package(tmp_path, even="return 1"))
     assert json.loads(done.stdout)[0] == [6, 18], done.stderr
     assert "no processes compile loops here" in done.stderr
 
@@ -214,5 +220,5 @@ warm_up.warm_up(warm_up.letters())
 missed = [n for n, loop in loops().items() if argument_types(loop.py_func) and loop.stats.cache_misses]
 print(missed)
 """
-    done = run(program, NUMBA_CACHE_DIR=str(tmp_path))
+    done = run(program, variables={"NUMBA_CACHE_DIR": str(tmp_path)})
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["[]"]), done.stderr

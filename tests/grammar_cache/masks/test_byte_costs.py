@@ -62,9 +62,9 @@ def bounds(grammar: CompiledGrammar, configuration: int, monkeypatch: pytest.Mon
 def taken(grammar: CompiledGrammar, configuration: int) -> Longs:
     """The most that reading a byte of a token behind the first one costs, by the first one."""
     found, table = np.zeros(256, np.int64), grammar._configurations
-    for token in grammar.vocabulary.spelling:
-        at = configuration
-        for place, byte in enumerate(token or b""):
+    for spelling in grammar.vocabulary.spelling:
+        at, token = configuration, spelling or b""
+        for place, byte in enumerate(token):
             if at < 0:
                 break
             if place:

@@ -11,17 +11,17 @@ from grammar_cache.successors.successors import Successors
 VOCABULARY = Vocabulary([b"a", b"b", b"c", b"ab", b"ba", b"cab", None], [6])
 
 
+def drawn(rng: np.random.Generator, *, whole: bool) -> Successors:
+    configurations, strings = rng.integers(0, 1 << 30, (2, rng.integers(0, 5)), np.int32)
+    return Successors(configurations, strings, 1 << int(rng.integers(0, 60)), whole)
+
+
 def test_each_comes_out_as_it_went_in() -> None:
     """Any number of them, in any order, some without successors; nothing of a configuration that isn't there."""
     rng = np.random.default_rng(1)
     for count in (0, 1, 7, 40):
         sources = rng.permutation(3 * count)[:count].tolist()
-        known = {
-            source: Successors(
-                *rng.integers(0, 1 << 30, (2, rng.integers(0, 5)), np.int32), 1 << int(rng.integers(0, 60)), bool(n % 2)
-            )
-            for n, source in enumerate(sources)
-        }
+        known = {source: drawn(rng, whole=bool(n % 2)) for n, source in enumerate(sources)}
         packed = PackedSuccessors(known.items())
         for source in range(-1, 3 * count + 2):
             found, expected = packed.get(source), known.get(source)

@@ -40,7 +40,7 @@ def write(folder: Path, **contents: Any) -> None:
         (folder / f"{name}.json").write_text(json.dumps(content))
 
 
-TOKENIZER = {
+TOKENIZER: dict[str, Any] = {
     "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "Ġa": 3}, "merges": []},
     "decoder": {"type": "ByteLevel"},
     "added_tokens": [

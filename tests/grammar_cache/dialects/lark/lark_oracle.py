@@ -90,7 +90,7 @@ class LexedSampler:
         )
 
     def text(self, depth: int = 6) -> str | None:
-        drawn = self._sampler and self._sampler.text(depth)
+        drawn = None if self._sampler is None else self._sampler.text(depth)
         return None if drawn is None else drawn.decode(errors="ignore")
 
 

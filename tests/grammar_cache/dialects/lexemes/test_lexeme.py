@@ -2,6 +2,7 @@
 
 import re
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def _agrees_with_re(alternatives: list[tuple[str, int]], texts: list[str]) -> No
 
 @settings(max_examples=100, deadline=None)
 @given(ALTERNATIVES, TEXTS)
-def test_ends_where_re_match_ends(alternatives, texts):
+def test_ends_where_re_match_ends(alternatives: list[tuple[str, int]], texts: list[str]) -> None:
     """Whatever the pattern, a lexeme that isn't refused closes where `re.match` does, and nowhere else."""
     _agrees_with_re(alternatives, texts)
 
@@ -71,7 +72,7 @@ def test_ends_where_re_match_ends(alternatives, texts):
 @pytest.mark.full
 @settings(max_examples=40_000, deadline=None)
 @given(ALTERNATIVES, TEXTS)
-def test_ends_where_re_match_ends_often(alternatives, texts):
+def test_ends_where_re_match_ends_often(alternatives: list[tuple[str, int]], texts: list[str]) -> None:
     """Runs the quick test tens of thousands of times."""
     _agrees_with_re(alternatives, texts)
 
@@ -111,7 +112,7 @@ def test_ends_where_re_match_ends_often(alternatives, texts):
         (r"[a-zA-Z_]\w*", ["été", "a_1 b", "aµ\u0300", "_\U00010400-"]),
     ],
 )
-def test_examples(pattern, texts):
+def test_examples(pattern: str, texts: list[str]) -> None:
     """Greedy, lazy, ordered, looking, atomic: as `re` has it."""
     found = lexeme([(pattern, 0)], LIMITS)
     for text in texts:
@@ -131,7 +132,7 @@ def test_alternatives_are_tried_in_order() -> None:
 @pytest.mark.parametrize(
     ("pattern", "watches"), [('"[^"]*"', 0), ("select", 0), ("a+", 1), ("ab|a", 1), (r"a(?!b)", 1), (r"/\*.*?\*/", 0)]
 )
-def test_nothing_is_watched_without_need(pattern, watches):
+def test_nothing_is_watched_without_need(pattern: str, watches: int) -> None:
     """A watch is only where a later text can undo the end, and there are as few of its states as possible."""
     assert watches == len(lexeme([(pattern, 0)], LIMITS).watches)
 
@@ -148,7 +149,7 @@ def _blocks(moves: np.ndarray, colours: np.ndarray) -> int:
 
 
 @pytest.mark.parametrize("pattern", [r"[^\W\d]\w*", r"\w+ \w+|\d+", r'"(?!"").*?(?<!\\)(\\\\)*?"', r"(?i)sesak|\s+x"])
-def test_automata_are_minimal(pattern):
+def test_automata_are_minimal(pattern: str) -> None:
     """No two states are equivalent, also inside characters; a watch that can't fail or can't hold is no state."""
     found = lexeme([(pattern, 0)], LIMITS)
     assert len(found.moves) == _blocks(found.moves, np.column_stack([found.closes, found.label]))
@@ -171,7 +172,7 @@ def test_automata_are_minimal(pattern):
         (r"ab(?<=(?<=a)b)", "inside a lookbehind"),
     ],
 )
-def test_refused_by_name(pattern, message):
+def test_refused_by_name(pattern: str, message: str) -> None:
     """A lexeme that can't be decided from itself and what follows is refused."""
     with pytest.raises(UnsupportedFeature, match=message):
         lexeme([(pattern, 0)], LIMITS)
@@ -184,7 +185,7 @@ def test_which_alternative_must_not_depend_on_what_follows() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(", "a)", "[b-a]", "*", "a**", "(?<=a+)b", "(?P<x>a)(?P<x>b)", r"\q", "(?z)a"])
-def test_syntax_errors_have_the_message_of_re(pattern):
+def test_syntax_errors_have_the_message_of_re(pattern: str) -> None:
     """An invalid pattern is refused in the words of `re`."""
     with pytest.raises(re.error) as expected:
         re.compile(pattern)
@@ -218,7 +219,7 @@ def test_flags_that_contradict_each_other_are_refused() -> None:
         (r"[a-z]{70000}(?<=[a-z]{30000})", "rule_states"),
     ],
 )
-def test_limits(pattern, limit):
+def test_limits(pattern: str, limit: str) -> None:
     """A lexeme that would grow without bound is refused by a limit."""
     with pytest.raises(LimitExceeded) as refusal:
         lexeme([(pattern, 0)], Limits(rule_states=20_000))
@@ -232,7 +233,7 @@ def test_shared_bodies_do_not_multiply() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["[[a]", "[!--b]", "[a||b]", "[^[a]"])
-def test_python_warns_nobody(pattern):
+def test_python_warns_nobody(pattern: str) -> None:
     """Sets about which `re` warns mean what they mean today."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -250,7 +251,7 @@ def test_nothing_matches() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(r"ab([{*+?|\)]}.^$1,-=!<>:#", max_size=14))
-def test_any_text_is_a_pattern_or_refused(pattern):
+def test_any_text_is_a_pattern_or_refused(pattern: str) -> None:
     """No text raises anything but a refusal, and only what `re` refuses is a syntax error."""
     if not _raises(GrammarSyntaxError, lexeme, [(pattern, 0)], SMALL):
         return
@@ -259,7 +260,9 @@ def test_any_text_is_a_pattern_or_refused(pattern):
         assert _raises((re.error, OverflowError), re.compile, pattern)
 
 
-def _raises(kinds, function, *arguments) -> bool:
+def _raises(
+    kinds: type[Exception] | tuple[type[Exception], ...], function: Callable[..., object], *arguments: object
+) -> bool:
     """Whether one of these errors is raised; other refusals are not."""
     try:
         function(*arguments)

@@ -52,7 +52,7 @@ class Wilful(LlamaForCausalLM):  # type: ignore[misc]
 def model(seed: int = 7, wants: Model | None = None, prompt_length: int = 0) -> Wilful:
     """Model with random weights, or with logits that are told."""
     torch.manual_seed(seed)
-    made = Wilful(
+    made: Wilful = Wilful(
         LlamaConfig(
             hidden_size=16,
             intermediate_size=16,

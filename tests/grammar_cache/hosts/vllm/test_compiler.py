@@ -29,11 +29,10 @@ SETTINGS = PluginSettings(False, 0.25)
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Constraint]:
     """Constraints that were compiled, in order."""
     found: list[Constraint] = []
-    original = compiler.compile_grammar
 
     def compiling(constraint: Constraint, vocabulary: Vocabulary, limits: Limits) -> CompiledGrammar:
         found.append(constraint)
-        return original(constraint, vocabulary, limits)
+        return compile_grammar(constraint, vocabulary, limits)
 
     monkeypatch.setattr(compiler, "compile_grammar", compiling)
     return found

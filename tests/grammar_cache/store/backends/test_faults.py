@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from threading import Thread
 
@@ -298,7 +299,7 @@ def test_a_hash_of_300_000_fields(server: RedisServer) -> None:
 
 
 @pytest.mark.full
-def test_a_master_that_is_lost_is_followed_by_its_replica(tmp_path) -> None:
+def test_a_master_that_is_lost_is_followed_by_its_replica(tmp_path: Path) -> None:
     """A sentinel promotes the replica; the store finds it by itself, and goes on writing."""
     with running() as master, running("--replicaof", "127.0.0.1", str(master.port)):
         settings = tmp_path / "sentinel.conf"

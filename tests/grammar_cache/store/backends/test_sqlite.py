@@ -9,6 +9,7 @@ import random
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -16,7 +17,6 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from grammar_cache.store.backends import sqlite
 from grammar_cache.store.backends.sqlite import EmbeddedStore
 from grammar_cache.store.contract import (
     Held,
@@ -63,9 +63,11 @@ def test_processes_write_at_once(tmp_path: Path) -> None:
     """Three that begin together, with no file there yet: none fails, and nothing is lost."""
     path = tmp_path / "folder" / "store.sqlite3"
     commands = [[sys.executable, "-c", WRITER, str(path), own, str(NOW)] for own in ("3", "1", "2")]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipe = subprocess.PIPE
     with ExitStack() as started:
-        processes = [subprocess.Popen(command, cwd=ROOT, text=True, **pipes) for command in commands]
+        processes = [
+            subprocess.Popen(command, cwd=ROOT, text=True, stdin=pipe, stdout=pipe, stderr=pipe) for command in commands
+        ]
         for process in processes:
             started.enter_context(process)
         for process in processes:
@@ -99,7 +101,7 @@ def days(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], float]:
     """Sets the clock of this process to so many days from now."""
 
     def later(days: float) -> float:
-        monkeypatch.setattr(sqlite.time, "time", lambda: NOW + 86_400 * days)
+        monkeypatch.setattr(time, "time", lambda: NOW + 86_400 * days)
         return NOW + 86_400 * days
 
     return later

@@ -185,8 +185,8 @@ def test_alternatives_without_a_type_are_told_apart_by_a_constant_of_their_objec
         text = json.dumps(value)
         assert matches(grammar, text.encode()) is is_valid(schema, text), value
     alone = {"oneOf": [kinds[0], {"type": "object", "minProperties": 1, "required": ["x"]}]}
-    for value in ("x", 1, {"kind": "k0"}, {"x": 1}, {"x": 1, "kind": "k0"}):
-        assert generates_value(alone, value) or not is_valid(alone, json.dumps(value)), value
+    for other in ("x", 1, {"kind": "k0"}, {"x": 1}, {"x": 1, "kind": "k0"}):
+        assert generates_value(alone, other) or not is_valid(alone, json.dumps(other)), other
 
 
 def test_a_chain_of_conditions_on_a_constant_stays_small() -> None:

@@ -124,7 +124,7 @@ def test_other_references_are_refused(schema: Any, kind: type[GrammarError], poi
     assert refusal.value.pointer == pointer
 
 
-BUNDLED = {
+BUNDLED: dict[str, dict[object, bool]] = {
     "http://json-schema.org/draft-04/schema#/definitions/positiveInteger": {3: True, -1: False, "a": False},
     "http://json-schema.org/draft-06/schema#/definitions/nonNegativeInteger": {3: True, -1: False, "a": False},
     "http://json-schema.org/draft-07/schema#/definitions/simpleTypes": {"null": True, "none": False, 1: False},
@@ -194,7 +194,7 @@ def test_many_dynamic_anchors_are_bounded() -> None:
         f"r{at}": {"$id": f"r{at}", "$dynamicAnchor": "t", "items": {"$dynamicRef": "#t"}, "$ref": f"r{at + 1}"}
         for at in range(4000)
     }
-    schema = {"$schema": DRAFT_2020, "$id": "http://a.test/", "items": {"$ref": "r0"}, "$defs": resources}
-    schema["$defs"] |= {"r4000": {"$id": "r4000"}}
+    definitions = {**resources, "r4000": {"$id": "r4000"}}
+    schema = {"$schema": DRAFT_2020, "$id": "http://a.test/", "items": {"$ref": "r0"}, "$defs": definitions}
     with pytest.raises(GrammarError):
         parse(json.dumps(schema))

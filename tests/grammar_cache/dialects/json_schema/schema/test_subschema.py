@@ -89,10 +89,11 @@ def test_a_subschema_takes_what_it_takes_in_its_schema(schema: dict[str, Any]) -
 
 def test_places_in_it_are_places_in_the_schema() -> None:
     """An error in a subschema is told with the pointer that it has in the whole."""
-    for broken, place in (
+    examples: list[tuple[dict[str, Any], str]] = [
         ({"properties": {"p": {"minimum": "a"}}}, "/properties/p/minimum"),
         ({"properties": {"p": {"$ref": "#"}, "q": {"minimum": "a"}}}, "/properties/q/minimum"),
-    ):
+    ]
+    for broken, place in examples:
         with pytest.raises(GrammarError) as refusal:
             parse(json.dumps(subschema(broken, "/properties/p")))
         assert pointer_in_whole(refusal.value.pointer or "", "/properties/p") == place

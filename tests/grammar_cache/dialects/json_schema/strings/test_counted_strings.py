@@ -39,7 +39,7 @@ def same(one: Network, other: Network) -> bool:
 @pytest.mark.parametrize("keywords", [{"pattern": WORDS, "maxLength": 150}, {"format": "uri", "maxLength": 100}])
 def test_another_schema_has_the_same_strings(kept: LruCache[Any, Any], keywords: dict[str, object]) -> None:
     """The expression is the same object, and all rules that it names are there; the network is that of a first one."""
-    item = {"type": "array", "items": {"type": "string", **keywords}}
+    item: dict[str, object] = {"type": "array", "items": {"type": "string", **keywords}}
     cold = build(parsed(item), DEFAULT_LIMITS)
     [(key, (counted,))] = kept.taken()
     kept.keep(key, (counted,), 1)

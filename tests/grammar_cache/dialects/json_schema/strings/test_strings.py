@@ -36,7 +36,12 @@ def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str
     """A string belongs where it satisfies one of them, however they are joined."""
     patterns = strings.Patterns(Limits())
     rules: dict[str, Expression] = {strings.RULE: strings.ANY_STRING}
-    rules["root"] = strings.string(all_facts, patterns, lambda name, body: rules.setdefault(name, body) and Ref(name))
+
+    def rule(name: str, body: Expression) -> Ref:
+        rules.setdefault(name, body)
+        return Ref(name)
+
+    rules["root"] = strings.string(all_facts, patterns, rule)
     for text in texts:
         expected = any(patterns.satisfied(facts, text) for facts in all_facts)
         assert matches(Grammar(rules, "root"), quoted(text).data) is expected, (all_facts, text)
