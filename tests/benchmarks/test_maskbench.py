@@ -110,7 +110,8 @@ def test_the_engine_for_their_runner_gives_right_verdicts(monkeypatch: pytest.Mo
     engine.tokenizer_model_id = "bytes"
     engine.init()
     engine.compile_grammar(PAIR)
-    for value in ({"a": 1, "b": 2}, {"a": 1, "b": True}, {"b": 3}, [], {"a": "x"}):
+    values: list[object] = [{"a": 1, "b": 2}, {"a": 1, "b": True}, {"b": 3}, [], {"a": "x"}]
+    for value in values:
         engine.reset()
         accepted = all(_takes(engine, token) for token in split(json.dumps(value)))
         assert accepted is jsonschema.Draft202012Validator(PAIR).is_valid(value), value

@@ -18,7 +18,7 @@ import pytest
 
 from benchmarks.restart.restart import UNWANTED, Outcomes, Plan, restarted
 from benchmarks.restart.server import Options
-from server.commands.serving import ENGINE_FAILED
+from server.settings import ENGINE_FAILED
 from tests.cached import model_folder
 from tests.server.running import error_of, eventually
 

@@ -18,7 +18,7 @@ from server.checking import member_order
 from tests.grammar_cache.dialects.json_schema.oracle import records
 from tests.grammar_cache.dialects.json_schema.schemas import VALUES, schemas
 
-CHOICES = ("anyOf", "oneOf", "if", "not", "contains", "dependentRequired", "dependentSchemas")
+CHOICES: tuple[str, ...] = ("anyOf", "oneOf", "if", "not", "contains", "dependentRequired", "dependentSchemas")
 CHOICES += ("unevaluatedItems", "unevaluatedProperties")
 
 

@@ -32,7 +32,7 @@ def corpus(world: Path) -> Path:
     """Three schemas, one of them refused; the folder for results."""
     folder = world.parent / "data" / "jsonschemabench"
     folder.mkdir()
-    items = [
+    items: list[tuple[str, object, list[tuple[bool, str] | tuple[bool, str, bool]]]] = [
         ("closed", CLOSED, [(True, '{"a": 1}'), (False, '{"a": "x"}'), (True, '{"a": "doubtful"}', True)]),
         ("pair", PAIR, [(True, '{"b": 1, "a": 2}'), (False, '{"a": 1}')]),
         ("refused", {"$ref": "https://a.test/"}, []),

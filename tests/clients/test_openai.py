@@ -141,7 +141,7 @@ def test_an_answer_may_be_given_back() -> None:
     """An answer comes back as the client dumps it, with what others add to it."""
     client = OpenAI()
     first = client.chat.completions.create(model=MODEL, messages=ASKED, max_tokens=8)
-    told = {**first.choices[0].message.model_dump(), "reasoning_content": None}
+    told: Any = {**first.choices[0].message.model_dump(), "reasoning_content": None}
     answer = client.chat.completions.create(
         model=MODEL,
         messages=[*ASKED, told, {"role": "user", "name": "Ann", "content": "Go on."}],
@@ -190,7 +190,8 @@ def test_tools_of_responses() -> None:
     asked: Any = {"model": MODEL, "tools": [function, custom], "max_output_tokens": 96}
     for name in ("City", "say"):
         kind = "function" if name == "City" else "custom"
-        [call] = client.responses.create(input=items, tool_choice={"type": kind, "name": name}, **asked).output
+        asked["tool_choice"] = {"type": kind, "name": name}
+        [call] = client.responses.create(input=items, **asked).output
         output = {"type": f"{call.type}_output", "call_id": call.call_id, "output": "Noted."}
         items += [call.to_dict(), output]
     City.model_validate_json(items[1]["arguments"])

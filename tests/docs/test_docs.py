@@ -266,8 +266,8 @@ def test_the_readme_is_short_and_in_order() -> None:
     """Promise, picture, table, start, request, client, comparison, links."""
     lines = README.text.splitlines()
     assert len(lines) <= 150
-    marks = ("promise.svg", "| Budget T |", "json-validity.svg", "pip install", "curl ", "budget_too_small", "OpenAI(")
-    marks = (*marks, "## How it compares", "## Read on")
+    marks = ["promise.svg", "| Budget T |", "json-validity.svg", "pip install", "curl ", "budget_too_small", "OpenAI("]
+    marks += ["## How it compares", "## Read on"]
     places = [README.text.index(mark) for mark in marks]
     assert places == sorted(places)
     assert lines[2].split(".")[0].startswith("SWYB is")
