@@ -27,11 +27,15 @@ class MoveDirectionality(Enum):
     SWAP = auto()
 
 
+Added = tuple[int, Any, list[int] | None, list[int]]
+"""A request as a batch tells of it: its place, its parameters, its prompt, and the tokens drawn so far."""
+
+
 @dataclass(frozen=True)
 class BatchUpdate:
     batch_size: int
     removed: Sequence[int]
-    added: Sequence[tuple[int, Any, list[int] | None, list[int]]]
+    added: Sequence[Added]
     moved: Sequence[tuple[int, int, MoveDirectionality]]
 
 

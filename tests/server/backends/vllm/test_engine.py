@@ -169,7 +169,7 @@ def test_log_probabilities_are_those_among_allowed_tokens(
         best = ours["top_logprobs"]
         assert 1 <= len(best) <= 3 and best[0]["token"] == ours["token"]
         assert [one["logprob"] for one in best] == sorted((one["logprob"] for one in best), reverse=True)
-    pieces = []
+    pieces: list[Any] = []
     with vllm[2].stream("POST", "/v1/chat/completions", json=body(**fields, stream=True)) as response:
         for line in response.iter_lines():
             if line.startswith("data: {"):

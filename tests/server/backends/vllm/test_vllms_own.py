@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import jsonschema
 import pytest
@@ -45,7 +46,8 @@ def test_drafts_change_no_greedy_answer(drafting: Serving, vllm: Serving, constr
 def test_drawn_answers_with_drafts_are_whole(drafting: Serving) -> None:
     """Many at once, with and without seeds, penalties and truncation, from the least budget on."""
     least = chat(drafting, **CONSTRAINTS["schema"])["swyb"]["min_tokens"]
-    ways = [{"seed": 3}, {"top_p": 0.8}, {"presence_penalty": 1.0, "frequency_penalty": 0.5}, {"temperature": 2.0}]
+    penalties = {"presence_penalty": 1.0, "frequency_penalty": 0.5}
+    ways: list[dict[str, Any]] = [{"seed": 3}, {"top_p": 0.8}, penalties, {"temperature": 2.0}]
     asked = [{**CONSTRAINTS["schema"], **way, "max_tokens": least + more} for way in ways for more in (0, 1, 7, 60)]
     with ThreadPoolExecutor(len(asked)) as threads:
         answers = list(threads.map(lambda fields: chat(drafting, **fields), asked))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from server.backends.vllm.frontend.logprobs import told
-from server.decoding.logprobs import LEAST, TokenLogprobs
+from server.decoding.logprobs import LEAST, Likely, TokenLogprobs
 
 
 def found(**logprobs: float) -> Any:
@@ -18,8 +18,8 @@ def test_the_likeliest_are_told_best_first() -> None:
     """The likeliest tokens come beside the drawn one, as many as were asked for, and none outside the mask."""
     places = [found(t5=-3.0, t1=-0.5, t2=-1.0), found(t2=0.1, t3=float("-inf"))]
     assert list(told([5, 2], places, 2)) == [
-        TokenLogprobs(5, -3.0, -3.0, None, ((1, -0.5), (2, -1.0))),
-        TokenLogprobs(2, 0.0, 0.0, None, ((2, 0.0),)),
+        TokenLogprobs(5, -3.0, -3.0, None, (Likely(1, -0.5), Likely(2, -1.0))),
+        TokenLogprobs(2, 0.0, 0.0, None, (Likely(2, 0.0),)),
     ]
     assert next(told([5], places, 0)).top == ()
 

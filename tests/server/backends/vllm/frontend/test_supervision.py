@@ -55,7 +55,8 @@ def test_an_engine_that_fails_is_started_anew() -> None:
     async def test() -> None:
         maker = Maker()
         supervisor = Supervisor(maker, AT_ONCE)
-        assert supervisor.state is State.STARTING
+        first = supervisor.state
+        assert first is State.STARTING
         supervisor.start()
         for number in range(3):
             await reaches(supervisor, State.READY)

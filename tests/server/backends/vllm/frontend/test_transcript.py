@@ -15,10 +15,10 @@ from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_gramm
 from grammar_cache.hosts.cursor import Cursor
 from server.backends.backend import Unavailable, Work
 from server.backends.vllm.frontend.transcript import Ended, Transcript
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Interruption
 from server.decoding.decoder import Decoder
 from server.decoding.language import AnyText, Language
-from server.decoding.parameters import Parameters
+from server.decoding.parameters import Ending, Parameters
 from server.engines.contract import EngineError
 from tests.server.decoding.stepping import advance
 
@@ -69,7 +69,8 @@ def test_the_answer_is_that_of_the_decoder(grammar: CompiledGrammar | None, data
     least = grammar.minimum.tokens if grammar else 1
     budget = data.draw(st.integers(max(1, least), least + 6))
     stops = () if grammar else tuple(data.draw(st.lists(st.sampled_from(STOP_TEXTS), max_size=2)))
-    ending = data.draw(st.sampled_from(["candidate", "freeze"] if grammar else ["candidate"]))  # any text would freeze
+    endings: list[Ending] = ["candidate", "freeze"] if grammar else ["candidate"]  # any text would freeze
+    ending = data.draw(st.sampled_from(endings))
     parameters = Parameters(budget=budget, stops=stops, ending=ending, jump_forward=False)
     rows = st.lists(st.floats(-5, 5, width=32), min_size=len(TOKENS), max_size=len(TOKENS))
     logits = [np.array(row, np.float32) for row in data.draw(st.lists(rows, min_size=budget, max_size=budget))]
@@ -142,7 +143,8 @@ def test_what_may_follow_nothing_has_ended() -> None:
 def test_an_engine_that_ends_leaves_a_complete_answer(budget: int) -> None:
     """The witness goes on from what has come, within the budget; an answer of which nothing has come isn't made up."""
     compiled = compile_grammar(Constraint("gbnf", NESTED), VOCABULARY)
-    for reason, error in (("shutdown", Unavailable), ("failure", Ended)):
+    reasons: dict[Interruption, type[Exception]] = {"shutdown": Unavailable, "failure": Ended}
+    for reason, error in reasons.items():
         for pieces in (True, False):
             work = Work((1,), compiled, Parameters(budget=budget), pieces=pieces)
             found = Transcript(work, VOCABULARY)

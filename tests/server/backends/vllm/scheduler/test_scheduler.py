@@ -171,6 +171,7 @@ def test_one_text_whose_memory_is_taken_amid_a_step(make_engine: MakeEngine, mod
     asynchronous = bool(modes.get("asynchronous"))
     engine = Engine(made(31, 12, **modes), Workers(grammar), asynchronous=asynchronous)
     job = beams_job("r", grammar, Parameters(32, 1, alpha=0.3, seed=0))
+    assert job is not None
     engine.add(job)
     for _ in range(5):
         engine.step()

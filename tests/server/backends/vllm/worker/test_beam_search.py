@@ -24,6 +24,7 @@ from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
 from tests.expression_matcher import matches
 from tests.server.backends.vllm.fakes import (
+    Added,
     BatchUpdate,
     Sampling,
     States,
@@ -88,8 +89,9 @@ class Beams:
         before, after = self.apply(Turns({self.request.request: tuple(self.names)}, ()), range(len(self.names)))
         self.sampled = [int(line.nan_to_num().argmax()) for line in after]
         assert torch.equal(after[len(self.names) :].nan_to_num(7), before[len(self.names) :].nan_to_num(7))
-        [choice] = self.filter.searches.take().values()
+        choices: list[Choice] = list(self.filter.searches.take().values())
         assert self.filter.searches.take() == {}
+        [choice] = choices
         return choice
 
     def apply(self, turns: Turns, rows: Any) -> tuple[torch.Tensor, torch.Tensor]:
@@ -102,7 +104,7 @@ class Beams:
         logits = torch.from_numpy(np.stack([self.model(texts[at]) for at in order]))
         before = logits.clone()
         if self.states is None:
-            added = [(place, told[at], [1], []) for place, at in enumerate(order)]
+            added: list[Added] = [(place, told[at], [1], []) for place, at in enumerate(order)]
             self.filter.update_state(BatchUpdate(len(added), list(range(9)), added, []))
             after = self.filter.apply(logits)
         else:
@@ -115,7 +117,7 @@ class Beams:
 
 
 def direct(grammar: CompiledGrammar, parameters: Parameters, model: Model) -> tuple[Answer, ...]:
-    decoder, rows = Decoder(grammar, parameters), [()]
+    decoder, rows = Decoder(grammar, parameters), [tuple[int, ...]()]
     while not decoder.answers:
         wanted = decoder.wanted
         rows = [rows[parent] + tokens for parent, tokens in zip(wanted.parents, wanted.tokens, strict=True)]
@@ -172,7 +174,7 @@ def begun(
     found.registry.add("g", GRAMMAR)
     found.registry.add("text", compile_grammar(Constraint("regex", r"\(\)[()x]{3}"), DYCK_VOCABULARY))
     parameters = Parameters(**{"budget": 9, "beam_width": 2, "seed": 0} | fields)
-    added = [
+    added: list[Added] = [
         (at, row(name, SearchRequest(name, grammar, parameters, tokens)), [1], []) for at, name in enumerate(names)
     ]
     found.update_state(BatchUpdate(len(added), [], added, []))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from grammar_cache.artefact.artefact import to_bytes
 from grammar_cache.errors import ArtefactError
+from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.vllm.wire.claims import received
 from server.backends.vllm.wire.held_grammars import UnknownGrammar
@@ -22,6 +24,12 @@ from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
 OTHERS = [object(), SimpleNamespace(registry=None)]
 """Logits processors beside ours."""
+
+
+def grammars_of(asked: GrammarWorker) -> Mapping[str, CompiledGrammar]:
+    registry = registry_of(asked)
+    assert registry is not None
+    return registry.grammars
 
 
 def worker(runner: Any) -> GrammarWorker:
@@ -70,7 +78,7 @@ def test_what_is_found_comes_back_and_what_others_found_arrives() -> None:
     sending = nest()
     for asked in (one, other):
         asked.load_grammar("g", to_bytes(sending), asdict(sending.limits), {})
-    here, there = registry_of(one).grammars["g"], registry_of(other).grammars["g"]
+    here, there = (grammars_of(asked)["g"] for asked in (one, other))
     assert fits(here, b"aaaac", 2)
     found = one.exchange_claims(["g", "gone"], {})
     assert found.keys() == {"g"}
@@ -83,7 +91,7 @@ def test_what_is_found_comes_back_and_what_others_found_arrives() -> None:
     assert received(one.drop_grammar("g")).keys() == {key_after(here, b"aaaaaac")}
     assert one.drop_grammar("g") == {}
     one.load_grammar("again", to_bytes(sending), asdict(sending.limits), found["g"])
-    assert registry_of(one).grammars["again"].offered == received(found["g"])
+    assert grammars_of(one)["again"].offered == received(found["g"])
 
 
 def test_a_rank_that_samples_nothing_needs_nothing() -> None:

@@ -10,7 +10,7 @@ import torch
 from server.backends.vllm.wire.choices import Turns
 from server.backends.vllm.wire.requests import BEAM, KEY, SearchRequest
 from server.decoding.parameters import Parameters
-from tests.server.backends.vllm.fakes import BatchUpdate, Sampling, States, filter_class, made
+from tests.server.backends.vllm.fakes import Added, BatchUpdate, Sampling, States, filter_class, made
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 
 GRAMMAR = compiled(DYCK, DYCK_VOCABULARY)
@@ -32,7 +32,7 @@ def begun(cls: Any, monkeypatch: pytest.MonkeyPatch, *more: Sampling) -> Any:
     """A V1 filter with the first row of a search, whose turn it is, and others behind it."""
     found = made(cls, DYCK_VOCABULARY, monkeypatch)
     found.registry.add("g", GRAMMAR)
-    added = [(at, each, [0, 0], []) for at, each in enumerate((sampling(), *more))]
+    added: list[Added] = [(at, each, [0, 0], []) for at, each in enumerate((sampling(), *more))]
     found.update_state(BatchUpdate(len(added), [], added, []))
     found.searches.expect(Turns({"r": ("r",)}, ()))
     return found

@@ -6,6 +6,7 @@ import pytest
 
 from server.backends.vllm.wire.held_grammars import RegistryFull, UnknownGrammar
 from server.backends.vllm.worker.registry import Registry
+from server.decoding.forced_text import ForcedText
 from tests.server.backends.vllm.fakes import no_split
 from tests.server.decoding.grammars import DYCK, DYCK_VOCABULARY, compiled
 
@@ -50,7 +51,9 @@ def test_jumps_over_text_are_of_the_same_grammar() -> None:
     """The language with jumps comes and goes with its grammar."""
     registry = Registry(DYCK_VOCABULARY, no_split)
     registry.add("a", GRAMMAR)
-    assert registry.language("a", over_text=True).grammar is GRAMMAR
+    language = registry.language("a", over_text=True)
+    assert isinstance(language, ForcedText)
+    assert language.grammar is GRAMMAR
     registry.drop("a")
     with pytest.raises(UnknownGrammar):
         registry.language("a", over_text=True)

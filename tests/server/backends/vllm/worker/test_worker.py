@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -42,7 +43,7 @@ class Runner:
         self.searches = found.searches
         self.sampler = SimpleNamespace(logits_processors=[found]) if samples else None
         self.later = later
-        self.drawing = lambda: None
+        self.drawing: Callable[[], None] = lambda: None
 
     def execute_model(self, scheduler_output: Any, intermediate_tensors: Any = None) -> Any:
         self.searches.asked.append((scheduler_output, intermediate_tensors))
