@@ -14,6 +14,7 @@ import anthropic
 import httpx
 import openai
 import uvicorn
+from openai.types.shared_params import ResponseFormatJSONSchema
 
 from grammar_cache import Vocabulary
 from server.api.connections import bounded
@@ -80,7 +81,7 @@ def request(**fields: Any) -> dict[str, Any]:
     return {"model": "scripted", "messages": [{"role": "user", "content": "hi"}], **fields}
 
 
-def schema_format(schema: object) -> dict[str, Any]:
+def schema_format(schema: dict[str, Any]) -> ResponseFormatJSONSchema:
     """A response_format of OpenAI's form."""
     return {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
 

@@ -83,7 +83,7 @@ def test_before_the_model_is_warm() -> None:
 def test_the_key_opens(keyed: Running) -> None:
     """All routes answer with the key; the health of the process needs none."""
     # Header values are bytes: a key beyond ASCII is sent as UTF-8.
-    headers = {"Authorization": f"Bearer {KEY}".encode()}
+    headers = {b"Authorization": f"Bearer {KEY}".encode()}
     assert keyed.client.get("/v1/models", headers=headers).status_code == 200
     chat = keyed.client.post("/v1/chat/completions", json=request(max_tokens=2), headers=headers)
     assert chat.status_code == 200
@@ -96,7 +96,7 @@ def test_the_key_opens(keyed: Running) -> None:
 )
 def test_without_the_key_nothing_opens(keyed: Running, authorization: bytes | None) -> None:
     """Every route under /v1 refuses a missing or wrong key before it reads anything else."""
-    headers = {} if authorization is None else {"Authorization": authorization}
+    headers = {} if authorization is None else {b"Authorization": authorization}
     answers = [
         keyed.client.get("/v1/models", headers=headers),
         keyed.client.get("/v1/models/scripted", headers=headers),
@@ -122,6 +122,7 @@ def _paths(routes: Any) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for route in routes:
         if isinstance(route, APIRoute):
+            assert route.methods is not None
             found.setdefault(route.path, set()).update(route.methods)
         else:
             found |= _paths(getattr(getattr(route, "original_router", None), "routes", []))

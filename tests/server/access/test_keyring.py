@@ -40,7 +40,7 @@ def test_yaml_and_json_and_digests(tmp_path: Path) -> None:
     assert first is not None
     assert second is not None
     assert (first.name, first.share, first.limits.requests_per_minute) == ("team-a", 2.0, 60)
-    assert (second.name, second.tenant, second.limits.only_grammars) == ("team-b", "b", {"sql"})
+    assert (second.name, second.tenant, second.limits.only_grammars) == ("team-b", "b", frozenset({"sql"}))
     assert keys.find("nothing") is None
     assert keys.find() is None
     assert keys.several

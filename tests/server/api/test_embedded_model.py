@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import jsonschema
 import openai
 import pytest
+from openai.types.chat import ChatCompletionMessageParam
 
 from server.backends.loop import EngineLoop
 from server.engines.hugging_face.engine import TransformersEngine
@@ -17,7 +19,7 @@ from tests.server.running import schema_format, serving_backend
 
 pytestmark = pytest.mark.model
 
-CAT = {
+CAT: dict[str, Any] = {
     "type": "object",
     "properties": {
         "name": {"type": "string", "maxLength": 20},
@@ -27,7 +29,7 @@ CAT = {
     "required": ["name", "age"],
     "additionalProperties": False,
 }
-ASK = [{"role": "user", "content": "Describe a cat as JSON with name and age."}]
+ASK: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Describe a cat as JSON with name and age."}]
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +46,7 @@ def minimum(client: openai.OpenAI) -> int:
     with pytest.raises(openai.BadRequestError) as refused:
         client.chat.completions.create(model="smol", messages=ASK, max_tokens=1, response_format=schema_format(CAT))
     assert refused.value.code == "budget_too_small"
-    error = refused.value.body
+    error: Any = refused.value.body
     jsonschema.validate(json.loads(error["example"]), CAT)
     assert error["exact"] is True
     return int(error["min_tokens"])
@@ -61,7 +63,7 @@ def minimum(client: openai.OpenAI) -> int:
         {"extra_body": {"swyb": {"beam_width": 3, "alpha": 0.25, "whitespace": "compact"}}},
     ],
 )
-def test_every_answer_is_complete_and_valid(client: openai.OpenAI, how: dict[str, object], more: int) -> None:
+def test_every_answer_is_complete_and_valid(client: openai.OpenAI, how: dict[str, Any], more: int) -> None:
     """Greedy, sampled and beam answers satisfy the schema within the budget, from the exact minimum on."""
     budget = minimum(client) + more
     answer = client.chat.completions.create(
@@ -77,7 +79,7 @@ def test_every_answer_is_complete_and_valid(client: openai.OpenAI, how: dict[str
 @pytest.mark.parametrize("width", [1, 4])
 def test_stream_is_the_answer(client: openai.OpenAI, width: int) -> None:
     """The pieces of a stream make up the answer that isn't streamed."""
-    fields = {
+    fields: Any = {
         "model": "smol",
         "messages": ASK,
         "max_tokens": 40,

@@ -35,16 +35,20 @@ class Fragment:
     judge: Judge | None = None
 
 
+def fragments(*several: dict[str, Any], judge: Judge | None = None) -> list[Fragment]:
+    return [Fragment(fields, judge) for fields in several]
+
+
 def never(text: str) -> bool:
     """A constraint that can't be kept, or that nobody knows: no text is an answer to it."""
     return False
 
 
 def fits(schema: object) -> Judge:
-    validator = jsonschema.Draft202012Validator(schema)  # type: ignore[arg-type]
+    validator = jsonschema.Draft202012Validator(schema)
 
     def judge(text: str) -> bool:
-        return validator.is_valid(json.loads(text))
+        return bool(validator.is_valid(json.loads(text)))
 
     return judge
 
@@ -128,55 +132,47 @@ CONSTRAINTS = [
     *(Fragment(fields, matches(pattern)) for grammar, pattern in LARK.items() for fields in _of_grammar(grammar)),
 ]
 
-BROKEN = [
-    Fragment(fields, never)
-    for fields in (
-        *({"guided_jsn": {}}, {"json_scheme": {}}, {"output_format": "json"}, {"guidedRegex": "a"}, {"choices": ["a"]}),
-        *({"grammer_text": "a"}, {"structural_tag": "{}"}, {"lark": "x"}, {"json_object": True}, {"choice": ["a"]}),
-        *({"structured_outputs": {}}, {"structured_outputs": {"structural_tag": "{}"}}, {"format": "yaml"}),
-        *({"response_format": {"type": "structural_tag", "format": {}}}, {"response_format": {"type": "yaml"}}),
-        *({"guided_json": "{"}, {"guided_json": {"type": "stsring"}}, {"regex": "("}, {"ebnf": "root ::= ("}),
-        *(
-            {"grammar": "start: ("},
-            {"grammar": ""},
-            {"guided_choice": []},
-            {"guided_choice": "a"},
-            {"json_schema": {"not": {}}},
-        ),
-        *({"response_format": {"type": "json"}}, {"response_format": []}, {"grammar": {"name": "nobody's"}}),
-        *({"structured_outputs": {"json": {}, "regex": "a"}}, {"response_format": {"type": "regex", "regx": "a"}}),
-        {"structured_outputs": {"json": {}, "whitespace_pattern": " ?"}},
-        *({"tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
-    )
-]
+BROKEN = fragments(
+    *({"guided_jsn": {}}, {"json_scheme": {}}, {"output_format": "json"}, {"guidedRegex": "a"}, {"choices": ["a"]}),
+    *({"grammer_text": "a"}, {"structural_tag": "{}"}, {"lark": "x"}, {"json_object": True}, {"choice": ["a"]}),
+    *({"structured_outputs": {}}, {"structured_outputs": {"structural_tag": "{}"}}, {"format": "yaml"}),
+    *({"response_format": {"type": "structural_tag", "format": {}}}, {"response_format": {"type": "yaml"}}),
+    *({"guided_json": "{"}, {"guided_json": {"type": "stsring"}}, {"regex": "("}, {"ebnf": "root ::= ("}),
+    *(
+        {"grammar": "start: ("},
+        {"grammar": ""},
+        {"guided_choice": []},
+        {"guided_choice": "a"},
+        {"json_schema": {"not": {}}},
+    ),
+    *({"response_format": {"type": "json"}}, {"response_format": []}, {"grammar": {"name": "nobody's"}}),
+    *({"structured_outputs": {"json": {}, "regex": "a"}}, {"response_format": {"type": "regex", "regx": "a"}}),
+    {"structured_outputs": {"json": {}, "whitespace_pattern": " ?"}},
+    *({"tool_choice": "required"}, {"tool_choice": {"type": "function", "function": {"name": "f"}}}),
+    judge=never,
+)
 """Constraints that are written wrong, contradict themselves, or that nobody knows."""
 
-NEUTRAL = [
-    Fragment(fields)
-    for fields in (
-        *({"tfs_z": 1.0}, {"lora": []}, {"penalize_nl": False}, {"logits_processors": []}, {"kv_transfer_params": {}}),
-        *({"store": True}, {"user": "u"}, {"metadata": {"a": 1}}, {"service_tier": "auto"}, {"keep_alive": "5m"}),
-        *({"guided_json": None}, {"response_format": {"type": "text"}}, {"guided_json_object": False}),
-        *({"n": 2}, {"seed": 3}, {"temperature": 0}, {"temperature": 1.5}, {"top_p": 0.5}, {"top_k": 2}, {"n": 1}),
-        *({"swyb": {"beam_width": 2}}, {"swyb": {"whitespace": "compact"}}, {"swyb": {"lenient": True}}, {"swyb": {}}),
-        *({"max_tokens": 1}, {"max_tokens": 3}, {"max_tokens": 60}, {"tools": [], "tool_choice": "none"}),
-        *({"chat_template_kwargs": {"enable_thinking": False}}, {"guided_decoding_backend": "xgrammar"}),
-        *({"stop": None}, {"stop": ["a"]}, {"stream_options": None}, {"echo": False}, {"cache_prompt": True}),
-        *({"options": {"temperature": 0.5, "num_ctx": 99}}, {"options": {"num_predict": 40}}, {"n_predict": -1}),
-        *({"repeat_penalty": 1.3}, {"repeat_last_n": 8}, {"think": False}, {"thinking": {"type": "disabled"}}),
-    )
-]
-INVALID = [
-    Fragment(fields)
-    for fields in (
-        *({"max_tokens": 0}, {"temperature": "hot"}, {"n": 999}, {"seed": 1 << 70}, {"top_p": 7}, {"stream": 1}),
-        *({"novelty": 1}, {"messages": []}, {"messages": [{"role": "user"}]}, {"swyb": {"beams": 1}}, {"swyb": 3}),
-        *({"chat_template": "{{ 1 }}"}, {"chat_template_kwargs": {"messages": []}}, {"tfs_z": 0.5}, {"lora": [1]}),
-        *({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"model": "nobody's"}, {"think": 3}),
-        *({"messages": [{"role": "tool", "content": "x"}]}, {"metadata": []}, {"echo": True}, {"stop": [1]}),
-        *({"options": {"novel": 1}}, {"options": {"mirostat": 1}}, {"options": []}, {"n_predict": 3}),
-    )
-]
+NEUTRAL = fragments(
+    *({"tfs_z": 1.0}, {"lora": []}, {"penalize_nl": False}, {"logits_processors": []}, {"kv_transfer_params": {}}),
+    *({"store": True}, {"user": "u"}, {"metadata": {"a": 1}}, {"service_tier": "auto"}, {"keep_alive": "5m"}),
+    *({"guided_json": None}, {"response_format": {"type": "text"}}, {"guided_json_object": False}),
+    *({"n": 2}, {"seed": 3}, {"temperature": 0}, {"temperature": 1.5}, {"top_p": 0.5}, {"top_k": 2}, {"n": 1}),
+    *({"swyb": {"beam_width": 2}}, {"swyb": {"whitespace": "compact"}}, {"swyb": {"lenient": True}}, {"swyb": {}}),
+    *({"max_tokens": 1}, {"max_tokens": 3}, {"max_tokens": 60}, {"tools": [], "tool_choice": "none"}),
+    *({"chat_template_kwargs": {"enable_thinking": False}}, {"guided_decoding_backend": "xgrammar"}),
+    *({"stop": None}, {"stop": ["a"]}, {"stream_options": None}, {"echo": False}, {"cache_prompt": True}),
+    *({"options": {"temperature": 0.5, "num_ctx": 99}}, {"options": {"num_predict": 40}}, {"n_predict": -1}),
+    *({"repeat_penalty": 1.3}, {"repeat_last_n": 8}, {"think": False}, {"thinking": {"type": "disabled"}}),
+)
+INVALID = fragments(
+    *({"max_tokens": 0}, {"temperature": "hot"}, {"n": 999}, {"seed": 1 << 70}, {"top_p": 7}, {"stream": 1}),
+    *({"novelty": 1}, {"messages": []}, {"messages": [{"role": "user"}]}, {"swyb": {"beams": 1}}, {"swyb": 3}),
+    *({"chat_template": "{{ 1 }}"}, {"chat_template_kwargs": {"messages": []}}, {"tfs_z": 0.5}, {"lora": [1]}),
+    *({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, {"model": "nobody's"}, {"think": 3}),
+    *({"messages": [{"role": "tool", "content": "x"}]}, {"metadata": []}, {"echo": True}, {"stop": [1]}),
+    *({"options": {"novel": 1}}, {"options": {"mirostat": 1}}, {"options": []}, {"n_predict": 3}),
+)
 
 
 def body_of(rng: random.Random) -> tuple[dict[str, Any], list[Judge]]:

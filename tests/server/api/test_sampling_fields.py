@@ -10,6 +10,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+from openai.types.chat import ChatCompletionTokenLogprob
 
 from tests.server.engines.scripts import non_finite, seeded
 from tests.server.running import SCHEMA, STOP, VOCABULARY, Running, error_of, schema_format, serving
@@ -147,12 +148,12 @@ def test_logprobs_are_the_models_own(running: Running) -> None:
         assert len(one["top_logprobs"]) == 3
         assert one["top_logprobs"][0]["logprob"] >= one["logprob"]
         history = (*history, token)
-    streamed = []
+    streamed: list[ChatCompletionTokenLogprob] = []
     with running.openai() as client:
         for chunk in client.chat.completions.create(
             model="scripted",
             messages=[{"role": "user", "content": "hi"}],
-            response_format=FORMAT["response_format"],  # type: ignore[call-overload]
+            response_format=FORMAT["response_format"],
             max_tokens=60,
             seed=4,
             logprobs=True,

@@ -85,7 +85,7 @@ def test_the_place_is_told_where_nothing_helps() -> None:
 
 def written(value: Any, rng: random.Random) -> str:
     """The value in one of its many spellings, members shuffled."""
-    gap = lambda: rng.choice(["", "", "", " ", "\n", "\t\r "])
+    gap: Callable[[], str] = lambda: rng.choice(["", "", "", " ", "\n", "\t\r "])
     if isinstance(value, dict):
         members = list(value.items())
         rng.shuffle(members)

@@ -85,7 +85,8 @@ def test_commands_compile_within_the_limits_of_a_server(
     assert stored(serve).limits == OTHERS
 
 
-def _others(defaults: tuple[Any, ...]) -> tuple[Any, ...]:
+def _others(defaults: tuple[Any, ...] | None) -> tuple[Any, ...]:
+    assert defaults is not None
     return tuple(OTHERS if isinstance(default, Limits) else default for default in defaults)
 
 

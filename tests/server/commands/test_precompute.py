@@ -88,6 +88,7 @@ def test_a_table_of_what_was_done_in_time(pairs: Path, store: str, tmp_path: Pat
     """The next run goes on, and has the table of one that wasn't stopped."""
     stopped = precompute(task(pairs, store, 300, ends=0))
     assert isinstance(stopped["walked"], int)
+    assert isinstance(stopped["configurations"], int)
     assert stopped["walked"] < stopped["configurations"]
     whole = precompute(task(pairs, store, 300))
     assert whole["walked"] == whole["configurations"]

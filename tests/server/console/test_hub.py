@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -61,14 +61,14 @@ class _Handler(BaseHTTPRequestHandler):
         elif self.path.startswith(f"/{NAME}/resolve/"):
             if self.command == "GET":
                 self.server.fetched.append(name)
-            self._send(self.server.files[name], **{"ETag": f'"{name}"', "X-Repo-Commit": COMMIT})
+            self._send(self.server.files[name], {"ETag": f'"{name}"', "X-Repo-Commit": COMMIT})
         else:
-            self._send(b"", 404, **{"X-Error-Code": "RepoNotFound"})
+            self._send(b"", {"X-Error-Code": "RepoNotFound"}, 404)
 
-    def _send(self, data: bytes, status: int = 200, **headers: str) -> None:
+    def _send(self, data: bytes, headers: Mapping[str, str] | None = None, status: int = 200) -> None:
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
-        for header, value in headers.items():
+        for header, value in (headers or {}).items():
             self.send_header(header, value)
         self.end_headers()
         if self.command == "GET":

@@ -42,6 +42,11 @@ def always(*logits: float) -> Model:
     return lambda text: list(logits)
 
 
+def tabled(table: NDArray[np.float64], place: Callable[[bytes], int]) -> Model:
+    """A model whose logits are rows of a table."""
+    return lambda text: list(table[place(text)])
+
+
 def test_worked_example_of_the_paper() -> None:
     """T = 3, M = 2, α_min = 0.25: the beams score -0.523 and -0.898, and the answer is ()x."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
@@ -79,12 +84,12 @@ def test_greedy_is_the_best_viable_token_at_every_step() -> None:
             allowed = np.where(grammar.mask(configuration, 9 - step), table[len(expected)], -np.inf)
             token = int(allowed.argmax())
             expected += grammar.vocabulary.token_bytes[token] or b""
-            configuration = grammar.consume(configuration, token)
-            assert configuration is not None
+            after = grammar.consume(configuration, token)
+            assert after is not None
+            configuration = after
             if grammar.ends(configuration):
                 break
-        model: Model = lambda text, table=table: list(table[len(text)])
-        answer, _, _ = decode(grammar, Parameters(budget=9, candidates=1), model)
+        answer, _, _ = decode(grammar, Parameters(budget=9, candidates=1), tabled(table, len))
         assert answer.text == expected
 
 
@@ -181,7 +186,7 @@ def test_stream_only_grows_and_ends_in_the_answer(width: int) -> None:
     random = np.random.default_rng(3)
     for seed in range(20):
         table = random.normal(size=(200, 6))
-        model: Model = lambda text, table=table: list(table[sum(text) % 200])
+        model = tabled(table, lambda text: sum(text) % 200)
         answer, streamed, _ = decode(
             compiled(letters, vocabulary), Parameters(budget=12, beam_width=width, seed=seed), model
         )
@@ -228,7 +233,7 @@ def test_plain_text_ends_before_a_stop_text() -> None:
 
     def model(text: bytes) -> list[float]:
         rest = written[len(text) :]
-        return [rest.startswith(t) * len(t) for t in (b"a", b"b", b"bc", b"c")] + [-9]
+        return [*(rest.startswith(t) * len(t) for t in (b"a", b"b", b"bc", b"c")), -9]
 
     for stop, kept in ((b"abc", b"aaba"), (b"baa", b"aa"), (b"aab", b""), (b"x", written)):
         answer, streamed, _ = decode(language, Parameters(budget=len(written) - 1, stops=(stop, b"zz")), model)

@@ -30,8 +30,8 @@ def interrupted(number: int) -> bool:
     except EmptyLanguage:
         return False
     parameters = trials.random_parameters(rng, number, grammar.minimum.tokens)
-    more, answers = rng.choice((0, 2, 20)), rng.randint(1, parameters.beam_width)
-    parameters = replace(parameters, budget=grammar.minimum.tokens + more, answers=answers)
+    more, wanted = rng.choice((0, 2, 20)), rng.randint(1, parameters.beam_width)
+    parameters = replace(parameters, budget=grammar.minimum.tokens + more, answers=wanted)
     model, steps = rng.choice(trials.MODELS), rng.randint(0, 3)
     decoder = Decoder(grammar, parameters)
     while not decoder.answers and steps:

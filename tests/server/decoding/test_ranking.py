@@ -2,7 +2,7 @@
 
 import itertools
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import numpy as np
@@ -13,7 +13,7 @@ from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.decoding.parameters import Parameters, Ranking, Softmax
 from tests.server.decoding.grammars import compiled
 from tests.server.decoding.stepping import log_softmax
-from tests.server.decoding.test_decoder import always, decode
+from tests.server.decoding.test_decoder import always, decode, tabled
 
 VOCABULARY = Vocabulary([b"a", b"b", b"c", None], [3])
 END = 3
@@ -63,7 +63,7 @@ def outcomes(words: set[bytes], table: np.ndarray, budget: int, softmax: Softmax
 
 
 def number(text: bytes) -> int:
-    return sum(4**i * (letter - 96) for i, letter in enumerate(text)) % 512
+    return int(sum(4**i * (letter - 96) for i, letter in enumerate(text))) % 512
 
 
 WORTH = {
@@ -89,7 +89,7 @@ def test_a_beam_wide_enough_finds_the_best_text(ranking: Ranking, softmax: Softm
         parameters = Parameters(
             budget=budget, beam_width=200, promotion="none", softmax=softmax, ranking=ranking, jump_forward=False
         )
-        found, _, _ = decode(grammar, parameters, lambda text, table=table: list(table[number(text)]))
+        found, _, _ = decode(grammar, parameters, tabled(table, number))
         assert found.text == expected.text
         assert found.score == pytest.approx(expected.guided, abs=1e-4)
         lengths.add(len(found.text))
@@ -106,12 +106,12 @@ def unlikely_corner(text: bytes) -> list[float]:
 
 def test_forced_tokens_are_free_unless_the_model_is_asked() -> None:
     """Renormalised, a corner with one way out costs nothing; by the model's own log-probability it is dear."""
-    for how, expected in (
-        ({}, b"ba"),
-        ({"ranking": "model"}, b"ab"),
-        ({"softmax": "vocabulary"}, b"ab"),
+    plain = Parameters(budget=2, beam_width=3, promotion="none", jump_forward=False)
+    for parameters, expected in (
+        (plain, b"ba"),
+        (replace(plain, ranking="model"), b"ab"),
+        (replace(plain, softmax="vocabulary"), b"ab"),
     ):
-        parameters = Parameters(budget=2, beam_width=3, promotion="none", jump_forward=False, **how)
         assert decode(GRAMMAR, parameters, unlikely_corner)[0].text == expected
 
 

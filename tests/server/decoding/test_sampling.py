@@ -32,8 +32,13 @@ def draws(grammar: CompiledGrammar, logits: np.ndarray, left: int, parameters: P
     return [draw(grammar, place, row, parameters, noise(7, number)) for number in range(count)]
 
 
+def token_of(drawn: Draw) -> int:
+    assert drawn.token is not None
+    return drawn.token
+
+
 def frequencies(found: list[Draw], size: int) -> np.ndarray:
-    return np.bincount([drawn.token for drawn in found], minlength=size) / len(found)
+    return np.bincount([token_of(drawn) for drawn in found], minlength=size) / len(found)
 
 
 def expected(logits: np.ndarray, allowed: list[int], temperature: float = 1.0) -> np.ndarray:
@@ -143,7 +148,7 @@ def test_long_nuclei() -> None:
     """A nucleus of more tokens than are put in order at first keeps all that it should."""
     grammar = wide(MANY)
     logits = np.zeros(len(MANY) + 1, np.float32)
-    found = {drawn.token for drawn in draws(grammar, logits, 1, Parameters(1, temperature=1.0, top_p=0.7), 2_500)}
+    found = {token_of(drawn) for drawn in draws(grammar, logits, 1, Parameters(1, temperature=1.0, top_p=0.7), 2_500)}
     assert SECOND_LOOK < len(found) <= 0.7 * len(MANY)
     assert max(found) < 0.7 * len(MANY)
 

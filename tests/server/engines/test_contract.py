@@ -37,7 +37,7 @@ def test_logits_have_a_row_for_each_row(engine: Engine) -> None:
     results = engine.step(forwards)
     assert [type(result) for result in results] == [np.ndarray, np.ndarray]
     shapes = [(result.shape, result.dtype) for result in results if isinstance(result, np.ndarray)]
-    assert shapes == [((3, engine.vocabulary.size), np.float32), ((1, engine.vocabulary.size), np.float32)]
+    assert shapes == [((count, engine.vocabulary.size), np.dtype(np.float32)) for count in (3, 1)]
 
 
 def test_equal_texts_have_equal_logits(engine: Engine) -> None:

@@ -86,7 +86,12 @@ def test_a_long_chat_is_not_tokenised(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = ChatEncoder(folder, Vocabulary.from_pretrained(folder))
     split = encoder._split
     seen: list[int] = []
-    monkeypatch.setattr(encoder, "_split", lambda text, plain: seen.append(len(text)) or split(text, plain=plain))
+
+    def noting(text: str, plain: bool) -> list[int]:
+        seen.append(len(text))
+        return split(text, plain=plain)
+
+    monkeypatch.setattr(encoder, "_split", noting)
     for content in ("a word or two. " * 200_000, "é" * 1_000_000, "e\u0301" * 1_000_000):
         with pytest.raises(PromptTooLong):
             encoder.encode([{"role": "user", "content": content}], 8191)

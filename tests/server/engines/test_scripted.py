@@ -37,7 +37,7 @@ def test_histories_follow_parents_and_tokens() -> None:
     logits = engine.step([Forward(sequence, (1, 0, 1), ((4,), (4, 4), (0,)))])[0]
     assert seen == [(), (1,), (2, 3), (2, 3, 4), (1, 4, 4), (2, 3, 0)]
     assert isinstance(logits, np.ndarray)
-    assert (logits.dtype, logits.tolist()) == (np.float32, [[3.0] * SIZE] * 3)
+    assert (logits.dtype, logits.tolist()) == (np.dtype(np.float32), [[3.0] * SIZE] * 3)
 
 
 def test_steps_and_rows_are_counted() -> None:

@@ -190,6 +190,7 @@ def test_arguments_nested_too_deeply_are_refused() -> None:
     for _ in range(5_000):
         deep = {"a": deep}
     call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": deep}}
-    chat = [{"role": "user", "content": "<|im_end|>"}, {"role": "assistant", "content": "", "tool_calls": [call]}]
+    answer: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": [call]}
+    chat = [{"role": "user", "content": "<|im_end|>"}, answer]
     with pytest.raises(ValueError, match="nested too deeply"):
         encoder("qwen3").encode(chat)

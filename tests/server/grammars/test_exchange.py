@@ -94,7 +94,7 @@ def test_what_is_known_is_not_taken_again(processes: tuple[Process, Process, Mem
     assert fits(one.grammar, b"aaaac", 2)
     one.exchange.give()
     until(lambda: store.tables)
-    calls, brought = [], []
+    calls, brought = list[int](), list[bool]()
     for _ in range(3):
         before = counted(other.database)["calls"] if calls else 0
         other.bring()

@@ -30,7 +30,7 @@ def test_a_report_is_made_once_by_one_thread(monkeypatch: pytest.MonkeyPatch) ->
     grammar, another = compile_grammar(one, VOCABULARY), compile_grammar(other, VOCABULARY)
     known = Reports()
 
-    async def asked() -> list[Report]:
+    async def asked() -> tuple[Report, Report, Report]:
         return await asyncio.gather(known.of(one, grammar), known.of(other, another), known.of(one, grammar))
 
     try:

@@ -58,10 +58,10 @@ def test_a_stream_tells_of_all_prompts(client: openai.OpenAI) -> None:
             texts[choice.index] += choice.text
             if choice.finish_reason:
                 assert choice.index not in ends
-                ends[choice.index] = (choice.finish_reason, chunk.swyb)  # type: ignore[attr-defined]
+                ends[choice.index] = (choice.finish_reason, chunk.swyb)
         usage = chunk.usage
     assert texts == [choice.text for choice in whole.choices]
-    assert ends == {c.index: (c.finish_reason, c.swyb) for c in whole.choices}  # type: ignore[attr-defined]
+    assert ends == {c.index: (c.finish_reason, c.swyb) for c in whole.choices}
     assert usage == whole.usage
 
 

@@ -89,7 +89,7 @@ def test_events_come_in_anthropics_order(client: anthropic.Anthropic) -> None:
     assert kinds[:2] == ["message_start", "content_block_start"]
     assert set(kinds[2:-3]) - {"ping"} == {"content_block_delta"}
     assert kinds[-3:] == ["content_block_stop", "message_delta", "message_stop"]
-    assert events[-1].swyb == whole.swyb  # type: ignore[attr-defined]
+    assert events[-1].swyb == whole.swyb
     assert events[0].message.usage.input_tokens == whole.usage.input_tokens
     with client.messages.stream(**asked, extra_body={"seed": 1}) as stream:
         text = "".join(stream.text_stream)

@@ -85,7 +85,7 @@ def test_events_come_in_openais_order(client: openai.OpenAI, text: Any, end: str
     deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
     assert [kind for at, kind in enumerate(kinds) if at == 0 or kinds[at - 1] != kind] == [*ORDER, end]
     assert [event.sequence_number for event in events] == list(range(len(events)))
-    created, done, part, item, last = events[0], *events[-4:]
+    created, (done, part, item, last) = events[0], events[-4:]
     assert (created.response.status, created.response.output) == ("in_progress", [])
     assert "".join(deltas) == done.text == part.part.text == item.item.content[0].text == last.response.output_text
     assert {event.item_id for event in events if hasattr(event, "item_id")} == {item.item.id}

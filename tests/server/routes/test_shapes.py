@@ -108,7 +108,8 @@ def belongs(column: Column, text: str) -> bool:
     """Whether a text is what the column's constraint asks for, judged without this project."""
     if column in ("schema", "object"):
         value = json.loads(text)
-        return jsonschema.Draft202012Validator(SCHEMA if column == "schema" else {"type": "object"}).is_valid(value)
+        schema = SCHEMA if column == "schema" else {"type": "object"}
+        return bool(jsonschema.Draft202012Validator(schema).is_valid(value))
     return bool(re.fullmatch(PATTERN, text.strip('"')))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import openai
 import pytest
+from openai.types.responses import CustomToolParam
 from pydantic import BaseModel, Field
 
 from tests.server.engines.scripts import seeded
@@ -198,7 +199,7 @@ def test_a_loop_of_messages() -> None:
 
 def test_a_loop_of_responses(client: openai.OpenAI) -> None:
     """Items of an answer are given back with their outputs, of custom tools too."""
-    flat = {"type": "custom", "name": "say"}
+    flat: CustomToolParam = {"type": "custom", "name": "say"}
     items: Any = [{"role": "user", "content": "hi"}]
     for choice in ("required", {"type": "custom", "name": "say"}):
         asked: Any = {"tools": [*RESPONSES_TOOLS, flat], "tool_choice": choice, "max_output_tokens": 100}
@@ -206,7 +207,7 @@ def test_a_loop_of_responses(client: openai.OpenAI) -> None:
         for item in answer.output:
             items.append(item.to_dict())
             kind = item.type.replace("call", "call_output")
-            items.append({"type": kind, "call_id": item.call_id, "output": "done"})  # type: ignore[union-attr]
+            items.append({"type": kind, "call_id": item.call_id, "output": "done"})
     assert client.responses.create(
         model="scripted", input=items, tools=[*RESPONSES_TOOLS, flat], max_output_tokens=5
     ).output

@@ -73,7 +73,7 @@ def test_text_beside_tools(client: openai.OpenAI) -> None:
     assert answer.swyb["complete"] is None  # type: ignore[attr-defined]
     asked: Any = {"model": "scripted", "messages": TURNS, "tools": TOOLS, "tool_choice": "none"}
     none = client.chat.completions.create(**asked, max_tokens=2)
-    assert none.swyb["min_tokens"] is None  # type: ignore[attr-defined]
+    assert none.swyb["min_tokens"] is None
 
 
 CALLING = b'<tool_call>\n{"name": "weather", "arguments": {"city": "Rome"}}\n</tool_call>'

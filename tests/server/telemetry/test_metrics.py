@@ -187,7 +187,7 @@ def test_the_dashboard_is_whole() -> None:
     board = json.loads(Path(DASHBOARD).read_text())
     ids = [panel["id"] for panel in board["panels"]]
     assert len(ids) == len(set(ids))
-    cells = set()
+    cells = set[tuple[int, int]]()
     for panel in board["panels"]:
         place = panel["gridPos"]
         own = {(place["x"] + x, place["y"] + y) for x in range(place["w"]) for y in range(place["h"])}

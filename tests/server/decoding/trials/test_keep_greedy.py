@@ -73,7 +73,8 @@ def test_a_search_would_else_lose_it(keep_greedy: bool) -> None:
     letters = Alt((Seq((Bytes(b"a"), char_class([(99, 106)]))), Seq((Bytes(b"b"), char_class([(99, 100)])))))
     grammar = compiled(Grammar({"root": letters}, "root"), Vocabulary([bytes([97 + at]) for at in range(10)], []))
     parameters = Parameters(9, 2, answers=2, keep_greedy=keep_greedy)
-    found = {answer.text for answer in searched(Decoder(grammar, parameters), lambda prefix: np.linspace(0.1, 0, 10))}
+    logits = np.linspace(0.1, 0, 10, dtype=np.float32)
+    found = {answer.text for answer in searched(Decoder(grammar, parameters), lambda prefix: logits)}
     assert found == ({b"ac", b"bc"} if keep_greedy else {b"bc", b"bd"})
 
 
@@ -81,11 +82,9 @@ def test_a_search_would_else_lose_it(keep_greedy: bool) -> None:
 def test_what_the_model_hardly_says_is_left_out(epsilon: float) -> None:
     """Behind `((` two tokens are viable: the likelier one stays whatever its share, the other one from epsilon on."""
     grammar = compiled(DYCK, DYCK_VOCABULARY)
-    at = (
-        Decoder(grammar, Parameters(9))
-        .wanted.places[0]
-        ._replace(configuration=grammar.consume_bytes(grammar.start, b"(("))
-    )
+    behind = grammar.consume_bytes(grammar.start, b"((")
+    assert behind is not None
+    at = Decoder(grammar, Parameters(9)).wanted.places[0]._replace(configuration=behind)
     parameters = Parameters(9, beam_width=4, epsilon=epsilon)
     for logits in ([2.0, 1.0, 0.0, 0.0], [1.0, 2.0, 9.0, 0.0], [0.0, 3.0, 0.0, 0.0]):
         found = {way.token for way in step(grammar, at, ArrayRow(np.array(logits)), parameters).ranked}

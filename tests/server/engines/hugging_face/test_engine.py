@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import random
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
 from server.engines.contract import EngineError, Forward, SequenceId
 from server.engines.hugging_face import engine
@@ -27,6 +28,13 @@ def begin(engine: TransformersEngine, prompt: list[int]) -> SequenceId:
     sequence = engine.open(prompt)
     engine.step([Forward(sequence, *START)])
     return sequence
+
+
+def logits_of(results: Sequence[NDArray[np.float32] | EngineError]) -> list[NDArray[np.float32]]:
+    """Results none of which is an error."""
+    found = [result for result in results if isinstance(result, np.ndarray)]
+    assert len(found) == len(results)
+    return found
 
 
 def random_forward(draw: random.Random, sequence: SequenceId, rows: int, size: int) -> Forward:
@@ -58,7 +66,7 @@ def walk(engine: TransformersEngine, reference: Reference, draw: random.Random, 
             pairs = zip(forward.parents, forward.tokens, strict=True)
             after = [before[parent] + tokens for parent, tokens in pairs]
             assert isinstance(logits, np.ndarray)
-            assert (logits.shape, logits.dtype) == ((len(after), size), np.float32)
+            assert (logits.shape, logits.dtype) == ((len(after), size), np.dtype(np.float32))
             expected = np.stack([reference.logits(text)[:size] for text in after])
             np.testing.assert_allclose(logits, expected, atol=1e-3, rtol=0)
             texts[forward.sequence] = after
@@ -109,12 +117,13 @@ def test_a_prompt_is_computed_once(llama: TransformersEngine, monkeypatch: pytes
 def test_a_failing_forward_harms_no_other(llama: TransformersEngine) -> None:
     """A forward that breaks the contract yields an EngineError with its cause; its neighbours get logits."""
     good, bad, unknown = begin(llama, [1, 2, 3]), begin(llama, [1, 2, 3]), 999
-    expected = llama.step([Forward(good, (0,), ((9,),))])[0]
+    [expected] = logits_of(llama.step([Forward(good, (0,), ((9,),))]))
     again = begin(llama, [1, 2, 3])
     results = llama.step(
         [Forward(bad, (0,), ((TOKENS,),)), Forward(again, (0,), ((9,),)), Forward(unknown, (0,), ((1,),))]
     )
     assert [type(result) for result in results] == [EngineError, np.ndarray, EngineError]
+    assert isinstance(results[1], np.ndarray)
     np.testing.assert_allclose(results[1], expected, atol=1e-5)
     assert isinstance(results[0], EngineError)
     assert isinstance(results[0].__cause__, ValueError)
@@ -136,12 +145,13 @@ def test_a_model_call_that_fails_is_repeated_for_each_sequence(
     monkeypatch.setattr(CausalModel, "extend", fragile)
     prompts = [[4, 5, 6], [7, 8, 9], [10, 11, 12]]
     sequences = [begin(llama, prompt) for prompt in prompts]
-    alone = llama.step([Forward(begin(llama, prompts[2]), (0,), ((2,),))])[0]
+    [alone] = logits_of(llama.step([Forward(begin(llama, prompts[2]), (0,), ((2,),))]))
     chunks = [(1,), (poison,), (2,)]
     results = llama.step([Forward(s, (0,), (chunk,)) for s, chunk in zip(sequences, chunks, strict=True)])
     assert [type(result) for result in results] == [np.ndarray, EngineError, np.ndarray]
     assert isinstance(results[1], EngineError)
     assert isinstance(results[1].__cause__, MemoryError)
+    assert isinstance(results[2], np.ndarray)
     np.testing.assert_allclose(results[2], alone, atol=1e-5)
 
 
@@ -231,9 +241,9 @@ def test_sequences_too_large_for_one_call_step_apart(
     """Sequences take a call each where there is no memory for sharing, with the same logits."""
     prompts = [[4, 5, 6], [7, 8, 9]]
     forwards = [Forward(begin(llama, prompt), (0,), ((1,),)) for prompt in prompts]
-    shared = llama.step(forwards)
+    shared = logits_of(llama.step(forwards))
     monkeypatch.setattr(engine, "SHARED_CALL_BYTES", 1)
-    apart = llama.step([Forward(begin(llama, prompt), (0,), ((1,),)) for prompt in prompts])
+    apart = logits_of(llama.step([Forward(begin(llama, prompt), (0,), ((1,),)) for prompt in prompts]))
     np.testing.assert_allclose(np.stack(apart), np.stack(shared), atol=1e-5)
 
 

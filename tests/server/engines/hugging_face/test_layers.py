@@ -25,7 +25,7 @@ def test_packed_weights_compute_the_same(shape: tuple[int, ...], bias: bool) -> 
 def test_layers_are_packed_deep_down() -> None:
     """Linear layers at any depth are replaced; a subclass may mean something else by its weights, and stays."""
 
-    class Special(torch.nn.Linear):
+    class Special(torch.nn.Linear):  # type: ignore[misc]
         pass
 
     block = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), Special(8, 8))

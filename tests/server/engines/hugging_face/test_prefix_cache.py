@@ -101,7 +101,7 @@ def test_common_beginnings_are_kept_once(kept: list[Prompt]) -> None:
 
 def storage_bytes(branch: _Branch) -> int:
     """Bytes of the tensors of a branch and those behind it, whether a view shows all of it or not."""
-    own = sum(tensor.untyped_storage().nbytes() for layer in branch.layers for tensor in layer)
+    own: int = sum(tensor.untyped_storage().nbytes() for layer in branch.layers for tensor in layer)
     logits = 0 if branch.logits is None else branch.logits.nbytes
     return own + logits + sum(storage_bytes(child) for child in branch.children.values())
 

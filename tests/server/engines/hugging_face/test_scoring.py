@@ -36,7 +36,7 @@ def test_they_are_those_of_the_plain_model(tiny_folder: Callable[[str], Path], k
     engine = TransformersEngine(folder, threads=1, dtype="float32")
     for asked in (prompt, prompt, [*prompt[:-5], 4, 2]):
         scores = engine.log_probabilities(asked, tokens)
-        assert (scores.dtype, scores.shape) == (np.float64, (number,))
+        assert (scores.dtype, scores.shape) == (np.dtype(np.float64), (number,))
         np.testing.assert_allclose(scores, plain_log_probabilities(folder, asked, tokens), atol=1e-4)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from server.engines.hugging_face.threads import compute_threads
 def eight_processors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Eight processors, two a core, without a quota."""
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
     monkeypatch.setattr(threads, "_TOPOLOGY", tmp_path)
     monkeypatch.setattr(threads, "_QUOTA", tmp_path / "absent")
     for processor in range(8):
@@ -31,7 +32,7 @@ def test_one_thread_a_core() -> None:
 @pytest.mark.parametrize(("allowed", "expected"), [({0, 1, 2}, 3), ({1, 5}, 1), ({0, 1, 4}, 2)])
 def test_only_allowed_processors_count(monkeypatch: pytest.MonkeyPatch, allowed: set[int], expected: int) -> None:
     """A process confined to some processors gets the cores among them."""
-    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: allowed, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: allowed, raising=False)
     assert compute_threads() == expected
 
 

@@ -52,7 +52,7 @@ def test_tags_for_xgrammar() -> None:
 
 
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_answers_are_valid_or_text(tmp_path: Path, choice: str) -> None:
+def test_answers_are_valid_or_text(tmp_path: Path, choice: tool_calls.Choice) -> None:
     """Whatever the model: required calls are valid from the fewest tokens on, and with auto no call is malformed."""
     with samples() as folder:
         tasks = tool_calls.read(folder / "bfcl", 0, 0, FORM, choice)

@@ -9,7 +9,7 @@ from hypothesis import given
 from grammar_cache import Constraint, compile_grammar
 from grammar_cache.compile import compile_expression
 from grammar_cache.errors import EmptyLanguage
-from grammar_cache.expression import Alt, Bytes, Grammar, Ref, Repeat, Seq
+from grammar_cache.expression import Alt, Bytes, Expression, Grammar, Ref, Repeat, Seq
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.limits import Limits
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -197,7 +197,7 @@ def test_the_nearest_reading_is_kept() -> None:
 
 def test_an_item_at_the_end_of_its_rule_yields_to_what_it_returns_to() -> None:
     """Behind `a` the list may go on, or `b` follows; both items have distance 1, and only the latter comes nearer."""
-    rules = {"root": Seq((Ref("list"), B)), "list": Alt((A, Seq((A, Ref("list")))))}
+    rules: dict[str, Expression] = {"root": Seq((Ref("list"), B)), "list": Alt((A, Seq((A, Ref("list")))))}
     grammar = called(Grammar(rules, "root"), Vocabulary([b"a", b"b"], []))
     one = BoundedGrammar(grammar, 1)
     assert len(grammar._configurations.items(after(grammar, (0,)))) == 2

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from server.evaluation.feasible import Split
 from server.evaluation.methods.registry import build
 from server.evaluation.methods.sample_verify import SampleVerify
 from server.evaluation.methods.spec import decoding_settings, parameters, spec, specs
@@ -76,7 +77,7 @@ class Drawn:
     """A model whose samples are given."""
 
     name = "drawn"
-    split = None
+    split: Split | None = None
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.left = list(texts)

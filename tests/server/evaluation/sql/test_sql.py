@@ -187,7 +187,7 @@ def two_results(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     answer: list[Row] = [tuple(row[column] for column in order) for row in gold]
     if draw(st.booleans()):
         answer = list(draw(st.permutations(answer)))
-    if answer and draw(st.booleans()):
+    if len(answer) > 0 and draw(st.booleans()):
         place = draw(st.integers(0, len(answer) - 1))
         answer[place] = (draw(VALUES), *answer[place][1:])
     return gold, answer

@@ -13,6 +13,7 @@ from server.evaluation.tools.streaming import reads_alike
 from server.evaluation.tools.written import WrittenCall, as_text, written_calls
 from server.protocol.chat import ChatRequest
 from server.tools.calling import Calling, calling_of
+from server.tools.calls import parts_of
 from server.tools.forms import FORMS, CallForm
 
 FUNCTION: dict[str, Any] = {
@@ -100,8 +101,7 @@ def test_the_servers_reader_is_judged_too(monkeypatch: pytest.MonkeyPatch) -> No
     with monkeypatch.context() as patched:
         patched.setattr(judging, "reads_alike", lambda text, calling: False)
         assert judge(CALL).detail == "streamed calls differ from whole ones"
-    read = judging.parts_of
-    monkeypatch.setattr(judging, "parts_of", lambda text, calling: read(text.replace("Rome", "Oslo"), calling))
+    monkeypatch.setattr(judging, "parts_of", lambda text, calling: parts_of(text.replace("Rome", "Oslo"), calling))
     assert judge(CALL).detail == "the server reads other calls"
 
 
