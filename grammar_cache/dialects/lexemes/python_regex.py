@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from re import _parser  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined,unused-ignore]  # hypothesis imports it, which hides the error
 
 import numpy as np
 from numpy.typing import NDArray

@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from re import _parser  # type: ignore[attr-defined]
+from re import _parser  # type: ignore[attr-defined,unused-ignore]  # hypothesis imports it, which hides the error
 from threading import RLock
 from typing import Any
 

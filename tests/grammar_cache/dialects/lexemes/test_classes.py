@@ -2,7 +2,7 @@
 
 import re
 import sys
-from re import _parser
+from re import _parser  # type: ignore[attr-defined,unused-ignore]  # hypothesis imports it, which hides the error
 
 import pytest
 from hypothesis import given, settings
@@ -44,7 +44,7 @@ def test_all_cased_characters_ignore_case_as_in_re() -> None:
 
 @pytest.mark.parametrize("escape", [r"\w", r"\W", r"\d", r"\D", r"\s", r"\S"])
 @pytest.mark.parametrize("flags", [0, re.ASCII])
-def test_categories(escape, flags):
+def test_categories(escape: str, flags: int) -> None:
     """Class escapes are those of `re`, Unicode or ASCII."""
     assert _matched(escape, flags) == category(escape, bool(flags))
 
@@ -67,7 +67,7 @@ def _items(points: st.SearchStrategy[int]) -> st.SearchStrategy[list[str]]:
 
 @settings(max_examples=12, deadline=None)
 @given(_items(POINTS), st.booleans(), FLAGS)
-def test_sets_ignore_case_as_in_re(items, negated, flags):
+def test_sets_ignore_case_as_in_re(items: list[str], negated: bool, flags: int) -> None:
     """Sets in brackets, with ranges and class escapes, match what they match in `re`."""
     _check_set(items, negated, flags)
 
@@ -75,7 +75,7 @@ def test_sets_ignore_case_as_in_re(items, negated, flags):
 @pytest.mark.full
 @settings(max_examples=2000, deadline=None)
 @given(_items(st.one_of(POINTS, st.integers(0x10000, 0x11FFF))), st.booleans(), FLAGS)
-def test_sets_ignore_case_as_in_re_often(items, negated, flags):
+def test_sets_ignore_case_as_in_re_often(items: list[str], negated: bool, flags: int) -> None:
     """Runs the quick test more often and in all planes."""
     _check_set(items, negated, flags)
 
