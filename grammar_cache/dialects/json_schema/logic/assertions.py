@@ -265,13 +265,15 @@ class FactReader:
         return tuple(groups)
 
     def _conditions(self, keywords: Keywords) -> list[tuple[Conjunction, ...]]:
-        """Either `if` and `then` hold, or `else` does, and `if` does not."""
+        """Either `if` and `then` hold, or `else` does, and `if` does not. From an `if` alone nothing follows, but where
+        it holds it evaluates what is in it.
+        """
         condition = keywords.schema("if")
         if condition is None:
             return []
         then, otherwise = keywords.schema("then"), keywords.schema("else")
-        if then is None and otherwise is None and not self._looked_around:
-            return []
+        if then is None and otherwise is None:
+            return [((condition,), (TRUE,))] if self._looked_around else []
         met = (condition,) if then is None else (condition, then)
         unmet = (negation(condition),) if otherwise is None else (negation(condition), otherwise)
         return [(met, unmet)]

@@ -92,6 +92,8 @@ CASES: list[tuple[Any, list[Any]]] = [
         ({"type": "object", **holder, "unevaluatedProperties": False}, [{"a": 1}, {"a": 2}, {}, {"b": 1}])
         for holder in (BARE, {"allOf": [BARE]}, {"anyOf": [BARE]}, {"$ref": "#/$defs/x", "$defs": {"x": BARE}})
     ),
+    ({"if": {"allOf": [{"properties": {"a": {}}}], "unevaluatedProperties": False}}, [{"a": 1}, {"b": 1}, 1]),
+    ({"if": {"type": "array", "uniqueItems": True}, "unevaluatedProperties": False}, [[1, 1], [1], {}, {"a": 1}]),
     *(
         ({"type": "object", **asked, "unevaluatedProperties": False}, [{"k": 1, "a": 1}, {"k": 2, "c": 1}, {"a": 1}])
         for asked in (
