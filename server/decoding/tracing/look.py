@@ -13,7 +13,7 @@ from server.decoding.language import Language, going_on
 from server.decoding.logits import finite, highest
 from server.decoding.logprobs import LEAST
 from server.decoding.parameters import UNLIMITED, Parameters
-from server.decoding.tracing.steps import Chooser, Fate, TracedCandidate, TracedToken
+from server.decoding.tracing.steps import Chooser, Fate, TracedCandidate, TracedToken, token_text
 
 CANDIDATES = 8
 """Candidates that a row tells."""
@@ -51,7 +51,7 @@ class Look:
 
     def token(self, token: int) -> TracedToken:
         """The token that the row has."""
-        return TracedToken(token, self._text(token), self._logprob(token))
+        return TracedToken(token, *self._text(token), self._logprob(token))
 
     def chooser(self, token: int) -> Chooser:
         """Chooser of the token that the row has."""
@@ -75,7 +75,8 @@ class Look:
         elif token in kept:
             fate = "kept"
         logit = round(float(self._ranked[token]), DIGITS)
-        return TracedCandidate(token, self._text(token), logit, self._logprob(token), distance, fate)
+        text, _ = self._text(token)
+        return TracedCandidate(token, text, logit, self._logprob(token), distance, fate)
 
     def _judge(self, tokens: list[int]) -> None:
         """Finds of each token whether it is refused, and what is needed behind it."""
@@ -95,8 +96,8 @@ class Look:
     def _logprob(self, token: int) -> float:
         return round(min(0.0, max(LEAST, float(self._logits[token]) - self._total)), DIGITS)
 
-    def _text(self, token: int) -> str:
-        return self._language.vocabulary.text_of(token, named=True).decode(errors="replace")
+    def _text(self, token: int) -> tuple[str, tuple[int, ...] | None]:
+        return token_text(self._language.vocabulary.text_of(token, named=True))
 
 
 def _fate(distance: int, left: int) -> tuple[Fate, int | None]:

@@ -10,7 +10,7 @@ from server.decoding.beam import Beam
 from server.decoding.decoder import Decoder
 from server.decoding.language import Language
 from server.decoding.parameters import UNLIMITED
-from server.decoding.tracing.steps import Chooser, JumpedToken, TracedRow, shown
+from server.decoding.tracing.steps import Chooser, JumpedToken, TracedRow, shown, token_text
 
 
 def traced_row(
@@ -55,4 +55,4 @@ def by_witness(language: Language, tokens: Sequence[int]) -> tuple[JumpedToken, 
 
 
 def _jumped(language: Language, token: int, by: Chooser) -> JumpedToken:
-    return JumpedToken(token, language.vocabulary.text_of(token, named=True).decode(errors="replace"), by)
+    return JumpedToken(token, *token_text(language.vocabulary.text_of(token, named=True)), by)

@@ -23,23 +23,29 @@ SHOWN_CHARACTERS = 80
 _STEP_BYTES = 80
 _ROW_BYTES = 260
 _TOKEN_BYTES = 120
+_BYTE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class TracedToken:
-    """Token that the model was asked about. `logprob`: the model's own, before penalties and temperature."""
+    """Token that the model was asked about. `logprob`: the model's own, before penalties and temperature.
+
+    `bytes`: those of a token that begins or ends within a character, else null.
+    """
 
     id: int
     text: str
+    bytes: tuple[int, ...] | None
     logprob: float
 
 
 @dataclass(frozen=True, slots=True)
 class JumpedToken:
-    """Token that the model wasn't asked about."""
+    """Token that the model wasn't asked about; `bytes` as of others."""
 
     id: int
     text: str
+    bytes: tuple[int, ...] | None
     by: Chooser
 
 
@@ -83,10 +89,11 @@ class TracedRow:
     @property
     def size_bytes(self) -> int:
         """Bytes of the row as JSON, at most."""
-        texts = [one.text for one in self.jumped] + [one.text for one in self.candidates]
-        texts += [self.token.text] if self.token else []
-        sizes = (len(json.dumps(text, ensure_ascii=False).encode()) for text in (self.text, *texts))
-        return _ROW_BYTES + _TOKEN_BYTES * len(texts) + sum(sizes)
+        tokens: list[TracedToken | JumpedToken] = [*self.jumped, *([self.token] if self.token else [])]
+        texts = [self.text, *(one.text for one in tokens), *(one.text for one in self.candidates)]
+        sizes = (len(json.dumps(text, ensure_ascii=False).encode()) for text in texts)
+        split = sum(len(one.bytes or ()) for one in tokens)
+        return _ROW_BYTES + _TOKEN_BYTES * len(texts) + sum(sizes) + _BYTE_BYTES * split
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,14 @@ def step_of(number: int, rows: tuple[TracedRow, ...]) -> TraceStep:
 def cut_off(number: int) -> TraceStep:
     """Last step of a trace that has no more room."""
     return TraceStep(number, 0, (), truncated=True)
+
+
+def token_text(text: bytes) -> tuple[str, tuple[int, ...] | None]:
+    """Text of a token, and its bytes where they are no text by themselves."""
+    try:
+        return text.decode(), None
+    except UnicodeDecodeError:
+        return text.decode(errors="replace"), tuple(text)
 
 
 def shown(text: bytes) -> str:

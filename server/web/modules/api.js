@@ -29,6 +29,7 @@ export class Api {
       if (event.error) throw new ApiFailure(answer.status, event.error);
       yield event;
     }
+    throw new ApiFailure(answer.status, { message: "the stream broke off before its end" });
   }
 
   #posted(path, body, signal) {

@@ -162,7 +162,7 @@ byId("key-form").addEventListener("submit", (event) => {
 });
 byId("copy").addEventListener("click", copy);
 for (const form of Object.keys(SNIPPETS)) {
-  const choice = element("input", { type: "radio", name: "snippet", value: form });
+  const choice = element("input", { type: "radio", name: "snippet", value: form, autocomplete: "off" });
   choice.checked = form === snippet;
   choice.addEventListener("change", () => {
     snippet = form;

@@ -45,8 +45,10 @@ export class Trace {
   }
 }
 
-/** Tokens that a place adds, each with what was left and needed behind it. */
+/** Tokens that a place adds, each with what was left and needed behind it. Sets the place's `rest`: bytes of a character
+ * that isn't over. */
 function tokensOf(place) {
+  place.rest = place.before?.rest ?? [];
   const added = [...(place.token ? [{ ...place.token, by: place.by }] : []), ...place.jumped];
   return added.map((token, at) => {
     const later = added.length - 1 - at;
@@ -54,18 +56,26 @@ function tokensOf(place) {
     // Forced tokens have one way to go on, so that each needs one less than the one before.
     const [left, distance] = [place.tokens_left + later, place.distance + later];
     const ends = later === 0 && place.ended && place.text === place.before?.text;
-    const text = ends ? "" : whole(token.text, place, added.length);
+    const text = ends ? "" : shownOf(token, place);
     return { text, by: token.by, left, distance, ends, place, candidates: asked ? place.candidates : [] };
   });
 }
 
-/** A token's text; of one that ends within a character, what it adds to the text that can be shown. */
-function whole(text, place, count) {
-  if (count > 1 || !text.includes("\ufffd")) return text;
-  const known = (place.before?.text ?? "").replace(/\ufffd+$/, "");
-  const [tail, now] = [known.slice(-40), place.text.replace(/\ufffd+$/, "")];
-  const at = now.lastIndexOf(tail);
-  return at < 0 ? text : now.slice(at + tail.length);
+/** What a token adds to the text that can be shown: a character is its last token's. */
+function shownOf({ text, bytes }, place) {
+  if (!bytes && !place.rest.length) return text;
+  const all = [...place.rest, ...(bytes ?? new TextEncoder().encode(text))];
+  const end = all.length - begun(all);
+  place.rest = all.slice(end);
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(Uint8Array.from(all.slice(0, end)));
+}
+
+/** Number of bytes at the end that begin a character of UTF-8 and don't end it. */
+function begun(bytes) {
+  const tail = bytes.slice(-3);
+  const first = tail.findLastIndex((byte) => byte >= 0xc0);
+  const [lead, count] = [tail[first] ?? 0, tail.length - first];
+  return count < (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0) ? count : 0;
 }
 
 /** Tokens from the beginning to those of a place. */

@@ -106,3 +106,14 @@ def test_an_answer_that_is_refused_carries_its_trace(running: Running) -> None:
     error = error_of(running.chat(**fields, swyb={"on_budget": "refuse", "trace": True}))
     assert error["code"] == "budget_affected"
     assert error["swyb"]["trace"][0]["step"] == 0
+
+
+def test_tokens_within_a_character_have_their_bytes(running: Running) -> None:
+    """Bytes of all tokens of a way are the answer's, where texts of some are none by themselves."""
+    body = running.chat(**with_trace({"guided_choice": ["é東 a", "日"], "max_tokens": 16})).json()
+    rows = [step["rows"][0] for step in body["swyb"]["trace"]]
+    way = [token for row in rows for token in (*filter(None, [row["token"]]), *row["jumped"])]
+    texts = [bytes(token["bytes"]) if token["bytes"] else token["text"].encode() for token in way]
+    assert b"".join(texts).decode() == body["choices"][0]["message"]["content"]
+    assert [token["bytes"] is None for token in way] == ["\ufffd" not in token["text"] for token in way]
+    assert not all(token["bytes"] is None for token in way)

@@ -120,6 +120,48 @@ def test_texts_are_never_markup(chromium: Browser) -> None:
         assert page.locator("main img, main script").count() == 0
 
 
+def test_characters_of_several_tokens_are_whole(chromium: Browser) -> None:
+    """Tokens that end within a character show none of it, and the last one all: chosen ones and forced ones."""
+    wanted = "שלום é 東京 👩‍👧"
+    with serving(follow(VOCABULARY.size, list(wanted.encode()))) as server, opened(chromium, server.base) as page:
+        type_constraint(page, "Choice", f"x\n{wanted}\nשלום Ω")
+        page.locator("#facts").get_by_text("Shortest answer x").wait_for()
+        page.locator("#tokens").fill("200")
+        run(page)
+        assert text_of(page, "ours") == text_of(page, "masks") == wanted
+        page.locator("#ours .tokens .token").filter(has_text="京").click()
+        page.locator("#place").get_by_text("After שלום é 東, with").wait_for()
+        page.locator("#tokens").fill("3")
+        run(page)
+        assert (text_of(page, "ours"), text_of(page, "masks")) == ("x", "ש")
+
+
+def test_a_stream_that_breaks_off_is_no_answer(chromium: Browser, talkative: Running) -> None:
+    """A connection that a proxy ends in good order, but amid the answer."""
+    with opened(chromium, talkative.base) as page:
+        chunk = json.dumps({"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]})
+        page.route("**/v1/chat/completions", lambda route: route.fulfill(status=200, body=f"data: {chunk}\n\n"))
+        run(page)
+        assert (state_of(page, "ours"), state_of(page, "masks")) == ("failed", "failed")
+        assert "broke off" in page.locator("#ours .failure").inner_text()
+
+
+def test_back_from_another_page_begins_anew(chromium: Browser, talkative: Running) -> None:
+    """Controls that the browser would fill in again are those of the request that is shown."""
+    with opened(chromium, talkative.base) as page:
+        page.get_by_role("radio", name="Lark").check()
+        page.get_by_role("radio", name="Python").check()
+        until_certified(page)
+        page.get_by_role("link", name="Interface").click()
+        page.wait_for_url("**/docs")
+        page.go_back()
+        until_certified(page)
+        assert page.get_by_role("radio", name="JSON Schema").is_checked()
+        assert page.locator("#constraint").input_value().startswith("{")
+        assert page.get_by_role("radio", name="curl").is_checked()
+        assert page.locator("#snippet").inner_text().startswith("curl")
+
+
 @pytest.mark.full
 def test_a_key_is_asked_for_and_stays_in_memory(chromium: Browser) -> None:
     with serving(settings=Settings(api_key="s3cret")) as keyed, opened(chromium, keyed.base, certified=False) as page:
