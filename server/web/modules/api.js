@@ -9,6 +9,14 @@ export class ApiFailure extends Error {
   }
 }
 
+const GONE = "the server can't be reached";
+const BROKEN = "the stream broke off before its end";
+
+/** Tells what a browser calls a type error, each in its own words; an abort stays one. */
+const failing = (message) => (error) => {
+  throw error instanceof TypeError ? new ApiFailure(0, { message }) : error;
+};
+
 export class Api {
   key = "";
 
@@ -29,7 +37,7 @@ export class Api {
       if (event.error) throw new ApiFailure(answer.status, event.error);
       yield event;
     }
-    throw new ApiFailure(answer.status, { message: "the stream broke off before its end" });
+    throw new ApiFailure(answer.status, { message: BROKEN });
   }
 
   #posted(path, body, signal) {
@@ -40,7 +48,8 @@ export class Api {
   async #answered(path, options) {
     const access = this.key ? { Authorization: `Bearer ${this.key}` } : {};
     // Addresses are relative, so that the page works behind a proxy's prefix.
-    const answer = await fetch(path, { ...options, headers: { ...options.headers, ...access } });
+    const headers = { ...options.headers, ...access };
+    const answer = await fetch(path, { ...options, headers }).catch(failing(GONE));
     if (answer.ok) return answer;
     const told = await answer.json().catch(() => null);
     throw new ApiFailure(answer.status, told?.error ?? { message: `the server answered ${answer.status}` });
@@ -53,7 +62,7 @@ async function* events(body) {
   let rest = "";
   try {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch(failing(BROKEN));
       if (done) return;
       const blocks = (rest + value).split("\n\n");
       rest = blocks.pop();

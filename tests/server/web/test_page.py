@@ -137,13 +137,19 @@ def test_characters_of_several_tokens_are_whole(chromium: Browser) -> None:
 
 
 def test_a_stream_that_breaks_off_is_no_answer(chromium: Browser, talkative: Running) -> None:
-    """A connection that a proxy ends in good order, but amid the answer."""
+    """A connection that a proxy ends in good order, but amid the answer; and a server that isn't there."""
     with opened(chromium, talkative.base) as page:
         chunk = json.dumps({"choices": [{"index": 0, "delta": {"content": "{"}, "finish_reason": None}]})
         page.route("**/v1/chat/completions", lambda route: route.fulfill(status=200, body=f"data: {chunk}\n\n"))
         run(page)
         assert (state_of(page, "ours"), state_of(page, "masks")) == ("failed", "failed")
         assert "broke off" in page.locator("#ours .failure").inner_text()
+        page.route("**/v1/*", lambda route: route.abort())
+        page.route("**/v1/chat/completions", lambda route: route.abort())
+        page.locator("#prompt").press("Control+Enter")
+        page.locator("#ours .failure").get_by_text("can't be reached").wait_for()
+        type_constraint(page, "Regex", "a+")
+        page.locator("#constraint-message").get_by_text("can't be reached").wait_for()
 
 
 def test_back_from_another_page_begins_anew(chromium: Browser, talkative: Running) -> None:
