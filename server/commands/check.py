@@ -18,6 +18,10 @@ REFUSED = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.description = (
+        "Does a text belong, and where does it leave the language? Ends with 0 where it does, or for a schema is\n"
+        "valid, with 1 where it doesn't, with 2 where nobody can judge."
+    )
     add_constraint(parser, required=True)
     parser.add_argument("text", metavar="TEXTFILE", help='the text to judge; "-" reads the standard input')
     examples(

@@ -22,6 +22,10 @@ REFUSED = 2
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.description = (
+        "May a token follow a text, and if not, why? Ends with 0 where it may, with 1 where it may not, with 2 where\n"
+        "there is nothing to explain."
+    )
     add_constraint(parser, required=True)
     parser.add_argument("--after", default="", metavar="TEXT", help="the text so far (default: none)")
     asked = parser.add_mutually_exclusive_group(required=True)

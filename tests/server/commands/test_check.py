@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from io import BytesIO, TextIOWrapper
 from typing import Any
@@ -167,3 +168,10 @@ def test_check_can_be_unable_to_judge(
     """A constraint that is refused, or a text too deep to validate, is neither yes nor no."""
     assert main(["check", "--schema", write("s", schema), write("t", text)]) == 2
     assert told(capsys)["error"]["code"] == code
+
+
+@pytest.mark.parametrize("command", ["check", "why"])
+def test_the_help_tells_the_statuses(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert re.search(r"Ends\s+with 0 .*with 1 .*with 2 ", capsys.readouterr().out, re.DOTALL)
