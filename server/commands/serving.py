@@ -13,7 +13,7 @@ import uvicorn
 from server.api.connections import bounded
 from server.app import create_app
 from server.backends.backend import Backend
-from server.commands.allocator import return_large_blocks
+from server.commands.allocator import return_free_pages_when_quiet, return_large_blocks
 from server.commands.garbage import keep_what_is_loaded
 from server.console.options import report
 from server.protocol.errors import ApiError
@@ -79,7 +79,12 @@ async def _run(server: _Server, service: Service, listening: socket.socket, read
 
     server.signalled = lambda number: loop.call_soon_threadsafe(signalled, number)
     async with asyncio.TaskGroup() as tasks:
-        work = (_announce(server, service, ready), _watch(service, shutdown), _end(server, shutdown))
+        work = (
+            _announce(server, service, ready),
+            _watch(service, shutdown),
+            return_free_pages_when_quiet(lambda: service.present),
+            _end(server, shutdown),
+        )
         beside = [tasks.create_task(each) for each in work]
         await server.serve([listening])
         for task in beside:
