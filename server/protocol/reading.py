@@ -41,6 +41,11 @@ _OF_MEMBERS = {
     MISPLACED_MEMBER: ErrorCode.INVALID_VALUE,
 }
 """Validation errors that are about a member, which their context names."""
+_KINDS = {
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "an object"),
+    **dict.fromkeys(("list_type", "tuple_type"), "an array"),
+}
+"""Validation errors about a kind of value, for which pydantic's words are Python's."""
 _BRACKETS = {ord("["): None, ord("]"): None}
 _LISTS = {"content": "parts"}
 """Names of a field's items, where they go by another name."""
@@ -207,6 +212,8 @@ def of_validation(error: ValidationError) -> ApiError:
             tags = context["expected_tags"].translate(_BRACKETS)
             expected = f"{param}: the type is one of {tags}"
             return ApiError(ErrorCode.INVALID_VALUE, expected, param=param)
+        case kind if kind in _KINDS:
+            return ApiError(ErrorCode.INVALID_VALUE, f"{param}: Input should be {_KINDS[kind]}", param=param)
         case kind if kind == FOREIGN_PART:
             code = ErrorCode.UNSUPPORTED_PARAMETER
         case "missing" | "union_tag_not_found":

@@ -119,6 +119,22 @@ def test_a_wrong_value_is_blamed_on_its_field(change: dict[str, Any], code: str,
     assert (error.code.value, error.param) == (code, param)
 
 
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"json_schema": []}, "object"),
+        ({"swyb": "x"}, "object"),
+        ({"response_format": "json"}, "object"),
+        ({"messages": {}}, "array"),
+        ({"tools": 3}, "array"),
+    ],
+)
+def test_kinds_of_values_have_the_names_of_json(change: dict[str, Any], kind: str) -> None:
+    """Callers write JSON, whatever the server is written in."""
+    [name] = change
+    assert refusal(request(**change)).message == f"{name}: Input should be an {kind}"
+
+
 def test_messages_are_needed() -> None:
     """A request without messages is refused by that name; the model may be left out, there is only one."""
     error = refusal({"model": "m"})
