@@ -172,6 +172,8 @@ class TokenPlaces:
         if not self.places.arrays.of(after).arrays:
             return after
         found = self.places.follow(before, data, reserved=reserved)
+        if found == DEAD and not reserved:  # reading it costs too much for all but the witness
+            found = self.places.follow(before, data, reserved=True)
         if after in ((found.configuration, found.spares) if isinstance(found, ItemPlace) else (found,)):
             return found
         return after if isinstance(before, int) or not before.may_repeat else DEAD

@@ -20,7 +20,7 @@ from grammar_cache.constraint import Whitespace
 from grammar_cache.unique_items import leaving
 from server.decoding.decoder import Decoder
 from server.decoding.parameters import Parameters
-from tests.grammar_cache.unique_items.schemas import SCHEMAS, compiled, judge, vocabulary
+from tests.grammar_cache.unique_items.schemas import OF_OBJECTS, SCHEMAS, compiled, judge, vocabulary
 from tests.server.decoding.stepping import advance
 from tests.strategies import examples
 
@@ -167,6 +167,19 @@ def test_answers_are_the_same_in_tables_begun_anew_and_loaded(case: Case, rng: r
         for other, place in ((fresh, here), (moving, there)):
             assert np.array_equal(other.mask(place, left), warm.mask(at, left))
         here, there = fresh.take(here, token), moving.take(there, token)
+
+
+@pytest.mark.parametrize("schema", [OF_OBJECTS, {**OF_OBJECTS, "minItems": 1, "maxItems": 2}])
+def test_dear_bytes_lead_to_one_place(schema: dict[str, object]) -> None:
+    """Tokens that are read for the witness alone lead into an array's first item, whoever asks for what is behind."""
+    grammar = compiled(schema, vocabulary(1), "compact", Limits(byte_cost=1))
+    at = grammar.start
+    for token in grammar.witness(at):
+        batch = grammar.consume_batch(np.array([at], np.int32), np.array([[token]], np.int32))
+        after = grammar.take(at, token)
+        assert grammar.consume(at, token) == batch[0, 0] == after
+        at = after
+    assert grammar.accepts(at)
 
 
 def test_ids_outside_the_vocabulary_lead_nowhere() -> None:
