@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Ref, Repeat, Seq, Unique, references
+from grammar_cache.expression import (
+    Alt,
+    And,
+    Automaton,
+    Expression,
+    Grammar,
+    Not,
+    Ref,
+    Repeat,
+    Seq,
+    Unique,
+    references,
+)
 from grammar_cache.limits import Limits
 
 
@@ -62,6 +75,10 @@ class RuleBook:
             raise LimitExceeded(f"the grammar has more than {self._limits.rules} rules", limit="rules")
 
 
+_Made: TypeAlias = Seq | Alt | And | Repeat | Not | Automaton
+"""Expression that is made of others."""
+
+
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     """The expression with other names of rules; parts without any of them stay the same objects."""
     done: dict[int, Expression] = {}
@@ -72,7 +89,7 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             continue
         if isinstance(node, Ref):
             done[id(node)] = Ref(names[node.name]) if node.name in names else node
-        elif not isinstance(node, (Seq, Alt, And, Repeat, Not)):
+        elif not isinstance(node, _Made):
             done[id(node)] = node
         elif not ready:
             todo.append((node, True))
@@ -82,13 +99,15 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     return done[id(expression)]
 
 
-def _parts(node: Seq | Alt | And | Repeat | Not) -> tuple[Expression, ...]:
+def _parts(node: _Made) -> tuple[Expression, ...]:
     return (node.item,) if isinstance(node, (Repeat, Not)) else node.items
 
 
-def _with_parts(node: Seq | Alt | And | Repeat | Not, parts: tuple[Expression, ...]) -> Expression:
+def _with_parts(node: _Made, parts: tuple[Expression, ...]) -> Expression:
     if all(one is other for one, other in zip(parts, _parts(node), strict=True)):
         return node
     if isinstance(node, Repeat):
         return Repeat(parts[0], node.least, node.most)
+    if isinstance(node, Automaton):
+        return replace(node, items=parts)
     return Not(parts[0]) if isinstance(node, Not) else type(node)(parts)

@@ -49,6 +49,23 @@ def test_equal_names_of_rules_are_told_apart() -> None:
     assert Draft202012Validator(SCHEMA).is_valid({"n": 1})
 
 
+def test_members_of_one_name_have_the_rules_of_their_own_schema() -> None:
+    """Schemas whose members have equal names and other arrays or objects beneath keep their own."""
+    inner = (
+        {"type": "array", "items": {"type": "integer"}},
+        {"type": "array", "items": {"type": "null"}},
+        {"type": "object"},
+    )
+    tags = [
+        {"type": "tag", "begin": f"<{at}", "content": {"type": "json_schema", "json_schema": schema}, "end": ">"}
+        for at, one in enumerate(inner)
+        for schema in [{"type": "object", "properties": {"n": one}, "required": ["n"], "additionalProperties": False}]
+    ]
+    grammar = compiled({"type": "or", "elements": tags})
+    for text, right in (('{"n":[1]}', 0), ('{"n":[null]}', 1), ('{"n":{}}', 2)):
+        assert [judged(grammar, f"<{at}{text}>") for at in range(3)] == [at == right for at in range(3)]
+
+
 XML = {
     "type": "object",
     "properties": {"s": {"type": "string"}, "n": {"type": "integer"}, "o": {"$ref": "#/$defs/o"}},
