@@ -67,6 +67,7 @@ def calling_of(request: ToolFields, form: CallForm) -> Calling | None:
     if request.functions is not None and request.tools is not None:
         message = "tools and functions are two names of one thing: send tools"
         raise ApiError(ErrorCode.CONFLICTING_PARAMETERS, message, param="functions")
+    _refuse_idle_choice(request)
     if request.functions is not None:
         named = [(f"functions.{at}", function) for at, function in enumerate(request.functions)]
         chosen = request.function_call
@@ -77,6 +78,19 @@ def calling_of(request: ToolFields, form: CallForm) -> Calling | None:
     names = None if choice is None or isinstance(choice, str) else choice.names
     several = request.parallel_tool_calls is not False and not isinstance(choice, NamedFunction | NamedCustom)
     return _calling(listed, form, "tool_choice", _mode(choice), names, several=several)
+
+
+def _refuse_idle_choice(request: ToolFields) -> None:
+    """Refuses a choice among tools beside functions, and one among functions without any."""
+    choice: object
+    if request.functions is not None:
+        field, choice, kind, other = "tool_choice", request.tool_choice, "tools", "function_call"
+    else:
+        field, choice, kind, other = "function_call", request.function_call, "functions", "tool_choice"
+    if choice in (None, "auto") or (choice == "none" and not (request.functions or request.tools)):
+        return
+    message = f"{field} is a choice among {kind}, and there are none: send {kind}, or {other}"
+    raise ApiError(ErrorCode.MISSING_PARAMETER, message, param=kind)
 
 
 def _calling(

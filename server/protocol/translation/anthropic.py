@@ -11,6 +11,7 @@ from server.protocol.anthropic.blocks import TextBlock, ThoughtBlock, ToolResult
 from server.protocol.anthropic.request import CountRequest, MessagesRequest, Turn
 from server.protocol.anthropic.tools import choice_in_chats, is_single, names_in_chats, tools_in_chats
 from server.protocol.chat import ChatRequest
+from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.thinking.fields import Effort
 from server.protocol.translation.chats import Message, Renamed, chat_of
 
@@ -59,17 +60,18 @@ def _is_open(messages: Sequence[Turn]) -> bool:
 
 
 def _turns(messages: Sequence[Turn], system: str | None) -> list[Message]:
-    turns = [made for turn in messages for made in _turns_of(turn)]
+    turns = [made for at, turn in enumerate(messages) for made in _turns_of(turn, f"messages.{at}.content")]
     return turns if system is None else [{"role": "system", "content": system}, *turns]
 
 
-def _turns_of(turn: Turn) -> Iterator[Message]:
-    """Turns of a chat: results of tools have one each."""
+def _turns_of(turn: Turn, path: str) -> Iterator[Message]:
+    """Turns of a chat: results of tools have one each. `path`: that of the content."""
     if isinstance(turn.content, str):
         yield {"role": turn.role, "content": turn.content}
     elif turn.role == "assistant":
         text = "".join(block.text for block in turn.content if isinstance(block, TextBlock))
-        calls = [_call(block) for block in turn.content if isinstance(block, ToolUseBlock)]
+        numbered = enumerate(turn.content)
+        calls = [_call(block, f"{path}.{at}.input") for at, block in numbered if isinstance(block, ToolUseBlock)]
         thought = "".join(block.thinking for block in turn.content if isinstance(block, ThoughtBlock))
         yield {"role": "assistant", "content": text, "tool_calls": calls, "reasoning_content": thought}
     else:
@@ -81,8 +83,13 @@ def _turns_of(turn: Turn) -> Iterator[Message]:
                 yield {"role": "user", "content": text}
 
 
-def _call(block: ToolUseBlock) -> dict[str, Any]:
-    function = {"name": block.name, "arguments": json.dumps(block.input, ensure_ascii=False)}
+def _call(block: ToolUseBlock, path: str) -> dict[str, Any]:
+    """Call of a chat. Raises ApiError for a number that JSON can't have."""
+    try:
+        text = json.dumps(block.input, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:  # a number such as 1e999
+        raise ApiError(ErrorCode.INVALID_VALUE, f"{path}: a number is too large", param=path) from error
+    function = {"name": block.name, "arguments": text}
     return {"id": block.id, "type": "function", "function": function}
 
 

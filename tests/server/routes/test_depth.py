@@ -74,6 +74,19 @@ def test_numbers_that_json_can_not_have_are_refused(running: Running, member: st
     assert (refused.status_code, error["code"], error["param"]) == (400, "invalid_value", param)
 
 
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/messages/count_tokens"])
+def test_such_a_number_in_a_call_is_named_as_it_was_sent(running: Running, path: str) -> None:
+    """A call that is given back is blamed by its place in the client's own words."""
+    content = '[{"type":"text","text":"a"},{"type":"tool_use","id":"t","name":"f","input":{"a":1e999}}]'
+    most = '"max_tokens":9,' if path == "/v1/messages" else ""
+    turns = (
+        f'[{{"role":"user","content":"a"}},{{"role":"assistant","content":{content}}},{{"role":"user","content":"b"}}]'
+    )
+    refused = running.client.post(path, content=f'{{{most}"model":"scripted","messages":{turns}}}', headers=JSON)
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"], error["param"]) == (400, "invalid_value", "messages.1.content.1.input")
+
+
 @pytest.fixture(scope="module")
 def caller() -> Iterator[tuple[Running, str]]:
     """A server whose model calls a tool with deep arguments, and the text of these."""

@@ -38,6 +38,12 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         {"functions": [{"name": "f"}], "function_call": {"name": "g"}},
         *("function_call", "invalid_value"),
     ),
+    "functions and a choice of tools": (
+        {"functions": [{"name": "f"}], "tool_choice": "required"},
+        *("tools", "missing_parameter"),
+    ),
+    "tools and a choice of functions": ({"tools": TOOLS, "function_call": "none"}, "functions", "missing_parameter"),
+    "a choice of functions": ({"function_call": {"name": "f"}}, "functions", "missing_parameter"),
     "a call and JSON": (
         {**REQUIRED, "response_format": {"type": "json_object"}},
         *("response_format", "conflicting_parameters"),
