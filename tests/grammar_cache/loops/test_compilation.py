@@ -222,3 +222,16 @@ print(missed)
 """
     done = run(program, variables={"NUMBA_CACHE_DIR": str(tmp_path)})
     assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["[]"]), done.stderr
+
+
+def test_a_process_whose_asker_is_gone_ends_quietly() -> None:
+    """A process that compiles ends without a traceback where the server that asked was killed meanwhile."""
+    line = [sys.executable, "-m", "grammar_cache.loops.compilation"]
+    asked = b"grammar_cache.algorithms.counting_sort.by_key\n"
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(line, input=asked, stdout=write, stderr=subprocess.PIPE, cwd=ROOT, check=False)
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
