@@ -96,7 +96,8 @@ class Automaton:
     steps: Ints = field(default_factory=lambda: np.zeros((0, 3), np.int32))
 
 
-Expression: TypeAlias = Bytes | CharClass | Seq | Alt | Repeat | Ref | And | Not | Automaton
+Composite: TypeAlias = Seq | Alt | Repeat | And | Not | Automaton
+Expression: TypeAlias = Bytes | CharClass | Ref | Composite
 
 EMPTY = Bytes(b"")
 NOTHING = Alt(())
@@ -183,6 +184,11 @@ def char_class(ranges: Iterable[Range], *, negated: bool = False) -> CharClass:
 
 
 ANY_CHAR = char_class([(0, MAX_CODE_POINT)])
+
+
+def parts_of(expression: Composite) -> tuple[Expression, ...]:
+    """Expressions that one is made of, in their order."""
+    return (expression.item,) if isinstance(expression, (Repeat, Not)) else expression.items
 
 
 def references(expression: Expression, *, in_boolean: bool = True) -> list[str]:

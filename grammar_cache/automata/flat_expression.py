@@ -19,7 +19,21 @@ import numpy as np
 
 from grammar_cache.automata.nfa import utf8_sequences
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Range, Ref, Repeat, Seq
+from grammar_cache.expression import (
+    Alt,
+    And,
+    Automaton,
+    Bytes,
+    CharClass,
+    Composite,
+    Expression,
+    Not,
+    Range,
+    Ref,
+    Repeat,
+    Seq,
+    parts_of,
+)
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.loops.array_types import Ints
 
@@ -32,7 +46,6 @@ edge, one for each final state, three for each step.
 
 AUTOMATON_HEAD = 6
 """Numbers before the distances of an automaton's items."""
-_Holder: TypeAlias = Seq | Alt | Repeat | And | Not | Automaton
 _KINDS: dict[type, int] = {Seq: SEQ, Alt: ALT, And: AND}
 
 _HUGE = (1 << 31) - 2
@@ -149,8 +162,8 @@ class _Encoder:
     def _written(self, expression: Expression, *, inside: bool) -> int:
         """Post-order with an explicit stack: where the expression is. Calls itself once, for And and Not."""
         place, ops = self._places[inside], self._ops
-        waiting: list[tuple[_Holder | None, Iterator[Expression], list[int]]] = []
-        node: _Holder | None = None
+        waiting: list[tuple[Composite | None, Iterator[Expression], list[int]]] = []
+        node: Composite | None = None
         left, parts = iter((expression,)), list[int]()
         while True:
             for item in left:
@@ -165,7 +178,7 @@ class _Encoder:
                         at = self._class(_class(item.ranges), at)
                     else:
                         waiting.append((node, left, parts))
-                        node, left, parts = item, iter(_held(item)), []
+                        node, left, parts = item, iter(parts_of(item)), []
                         if not inside and isinstance(item, (And, Not)):
                             parts = [self._written(part, inside=True) for part in left]
                         break
@@ -186,7 +199,7 @@ class _Encoder:
             self._ops.frombytes(flat)
         return place
 
-    def _join(self, node: _Holder, distances: list[int], *, inside: bool) -> None:
+    def _join(self, node: Composite, distances: list[int], *, inside: bool) -> None:
         """Writes an expression whose parts are there, so far back."""
         ops, count = self._ops, len(distances)
         if isinstance(node, (Seq, Alt, And)):
@@ -216,11 +229,6 @@ class _Encoder:
         (self._inlined if inside else self._called)[rule] = None
         (self._inner if inside else self._outer).extend((at, number))
         self._ops.fromlist([INLINED if inside else CALL_OF, 0])
-
-
-def _held(node: _Holder) -> tuple[Expression, ...]:
-    """The parts of an expression, in their order."""
-    return (node.item,) if isinstance(node, (Repeat, Not)) else node.items
 
 
 def too_many_parts(limit: int) -> LimitExceeded:

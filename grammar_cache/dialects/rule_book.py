@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeAlias
 
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import (
-    Alt,
-    And,
     Automaton,
+    Composite,
     Expression,
     Grammar,
     Not,
     Ref,
     Repeat,
-    Seq,
     Unique,
+    parts_of,
     references,
 )
 from grammar_cache.limits import Limits
@@ -75,10 +73,6 @@ class RuleBook:
             raise LimitExceeded(f"the grammar has more than {self._limits.rules} rules", limit="rules")
 
 
-_Made: TypeAlias = Seq | Alt | And | Repeat | Not | Automaton
-"""Expression that is made of others."""
-
-
 def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
     """The expression with other names of rules; parts without any of them stay the same objects."""
     done: dict[int, Expression] = {}
@@ -89,22 +83,18 @@ def renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
             continue
         if isinstance(node, Ref):
             done[id(node)] = Ref(names[node.name]) if node.name in names else node
-        elif not isinstance(node, _Made):
+        elif not isinstance(node, Composite):
             done[id(node)] = node
         elif not ready:
             todo.append((node, True))
-            todo += [(part, False) for part in _parts(node)]
+            todo += [(part, False) for part in parts_of(node)]
         else:
-            done[id(node)] = _with_parts(node, tuple(done[id(part)] for part in _parts(node)))
+            done[id(node)] = _with_parts(node, tuple(done[id(part)] for part in parts_of(node)))
     return done[id(expression)]
 
 
-def _parts(node: _Made) -> tuple[Expression, ...]:
-    return (node.item,) if isinstance(node, (Repeat, Not)) else node.items
-
-
-def _with_parts(node: _Made, parts: tuple[Expression, ...]) -> Expression:
-    if all(one is other for one, other in zip(parts, _parts(node), strict=True)):
+def _with_parts(node: Composite, parts: tuple[Expression, ...]) -> Expression:
+    if all(one is other for one, other in zip(parts, parts_of(node), strict=True)):
         return node
     if isinstance(node, Repeat):
         return Repeat(parts[0], node.least, node.most)

@@ -26,6 +26,7 @@ from grammar_cache.expression import (
     Ref,
     Repeat,
     Seq,
+    parts_of,
 )
 from grammar_cache.interrupt import Interrupt
 from grammar_cache.limits import Limits
@@ -188,7 +189,7 @@ class Inlining:
             if isinstance(node, (Bytes, CharClass, Ref, And, Not)):
                 done[id(node)] = node
                 continue
-            parts = node.items if isinstance(node, (Seq, Alt, Automaton)) else (node.item,)
+            parts = parts_of(node)
             if not ready:
                 todo.append((node, True))
                 todo += [(part, False) for part in parts]
