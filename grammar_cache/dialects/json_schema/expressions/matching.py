@@ -20,6 +20,8 @@ _MOST_ROWS = 200
 """Rows of tables that take as long as an automaton, some 0.3 ms."""
 _MOST_STATES = 1_000
 """States of an automaton that is made to tell texts."""
+_NOWHERE = -1
+"""State behind a text that begins none that belongs."""
 
 
 class Matcher:
@@ -29,10 +31,12 @@ class Matcher:
         """`nesting`: of intersections and complements."""
         self._expression = expression
         self._nesting = nesting
-        self._rows = 0
+        self._asked = 0
         """Rows of all tables so far."""
         self._edges: dict[int, list[tuple[int, int, int]]] = {}
         """Bytes from one to another and the state behind them, by state."""
+        self._rows: dict[int, list[int]] = {_NOWHERE: [_NOWHERE] * 256}
+        """The state behind each byte, by state, of those that texts came to."""
         self._ends: frozenset[int] | None = None
 
     def belongs(self, text: str) -> bool:
@@ -40,9 +44,9 @@ class Matcher:
         if self._ends is not None:
             return self._leads_to(text) in self._ends
         tables = _tables(self._expression, text)
-        if self._rows <= _MOST_ROWS < self._rows + len(tables) * (len(text) + 1):
+        if self._asked <= _MOST_ROWS < self._asked + len(tables) * (len(text) + 1):
             self._make_automaton()
-        self._rows += len(tables) * (len(text) + 1)
+        self._asked += len(tables) * (len(text) + 1)
         return _whole(tables[id(self._expression)], text)
 
     def _make_automaton(self) -> None:
@@ -54,13 +58,19 @@ class Matcher:
             self._edges.setdefault(state, []).append((low, high, after))
         self._ends = frozenset(made.ends.tolist())
 
-    def _leads_to(self, text: str) -> int | None:
+    def _leads_to(self, text: str) -> int:
         """The state behind a text."""
-        state: int | None = 0
+        state = 0
         for byte in text.encode(errors="surrogatepass"):  # no class has surrogates, but a complement may
-            ways = () if state is None else self._edges.get(state, ())
-            state = next((after for low, high, after in ways if low <= byte <= high), None)
+            row = self._rows.get(state)
+            state = (self._row(state) if row is None else row)[byte]
         return state
+
+    def _row(self, state: int) -> list[int]:
+        row = self._rows[state] = [_NOWHERE] * 256
+        for low, high, after in self._edges.get(state, ()):
+            row[low : high + 1] = [after] * (high + 1 - low)
+        return row
 
 
 def belongs(expression: Expression, text: str) -> bool:

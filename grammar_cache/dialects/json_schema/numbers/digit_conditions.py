@@ -36,7 +36,9 @@ class Comparison:
     allowed: frozenset[int]
 
     def digits(self) -> tuple[str, str]:
-        if self.value and self.value.adjusted() < -_TINIEST:
+        if not self.value:
+            return "0", ""  # however many zeros it is written with
+        if self.value.adjusted() < -_TINIEST:
             return "0", "0" * _TINIEST + "1"
         whole, _, fraction = f"{self.value:f}".partition(".")
         return whole, fraction

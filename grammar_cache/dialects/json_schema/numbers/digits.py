@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -48,6 +49,15 @@ def magnitudes(
     `digits`: of the least and of the largest number, before the point. `name`: of the rule that is made. Raises
     LimitExceeded where the conditions have too many states together.
     """
+    found = _counted(tuple(conditions), digits, integral)
+    return NOTHING if found is None else define(name, found)
+
+
+@lru_cache(maxsize=32)
+def _counted(conditions: tuple[Condition, ...], digits: tuple[int, int | None], integral: bool) -> Automaton | None:
+    """The automaton of these numbers, None where there are none: many schemas have the same few, and what is made of
+    one object is kept.
+    """
     divisions = [one for one in conditions if isinstance(one, Division)]
     fraction = 0 if integral else _fraction(divisions)
     parts = [Compared(one) if isinstance(one, Comparison) else Divided(one, fraction) for one in conditions]
@@ -58,7 +68,7 @@ def magnitudes(
     whole = next((count for count in _DIGITS if count > own and count * states <= _FEW), own)
     whole = whole if largest is None else min(whole, max(largest, 1))
     rows, start = DigitWalk(whole, fraction, parts).merged()
-    return NOTHING if start < 0 else define(name, _automaton(rows, start))
+    return None if start < 0 else _automaton(rows, start)
 
 
 def listed(values: Iterable[Decimal], places: int, *, integral: bool) -> Expression:

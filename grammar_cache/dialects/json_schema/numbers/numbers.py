@@ -187,7 +187,8 @@ def _unsigned_in(
         return digits.listed(fits, multiples.places(reduced[0][0]), integral=integral)
     conditions: list[Condition] = [Division(step, True) for step in reduced[0]]
     conditions += [Division(step, False) for step in reduced[1]]
-    conditions.append(Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
+    if low.open or low.value:
+        conditions.append(Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
     if high is not None and high.value.adjusted() < _LONGEST_BOUND:
         conditions.append(Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
     conditions += [Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND]

@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema.compiler import parse
+from grammar_cache.dialects.json_schema.numbers.digit_conditions import Comparison
 from grammar_cache.dialects.json_schema.numbers.multiples import fewest, is_multiple, reduced, remainders, within
 from grammar_cache.errors import EmptyLanguage, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from server.checking.membership import Recogniser
@@ -217,3 +218,9 @@ def test_many_numbers_are_excluded() -> None:
     for halves in range(220):
         text = f"{halves / 2:g}"
         assert judge(text.encode()).accepted is (halves / 2 not in excluded), text
+
+
+@pytest.mark.parametrize("zero", ["0", "0.000", "0E70", "-0E-70"])
+def test_zero_is_compared_however_it_is_written(zero: str) -> None:
+    """Digits that magnitudes are compared with are one for all zeros, and so are automata that are kept for them."""
+    assert Comparison(Decimal(zero), frozenset({1})).digits() == ("0", "")
