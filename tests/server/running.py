@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from server.api.connections import bounded
 from server.app import create_app
 from server.backends.backend import Backend
 from server.backends.loop import EngineLoop
+from server.commands.serve import listening_on
 from server.service import Service
 from server.settings import Settings
 from tests.server.engines.scripted import Script, ScriptedEngine
@@ -117,7 +117,7 @@ def serving_backend(
     `seconds`: until it is ready, and for an answer if that is more than 60.
     """
     app = create_app(settings, backend)
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = listening_on("127.0.0.1", 0)
     connections = bounded(settings.intake)
     server = uvicorn.Server(uvicorn.Config(app, http=connections, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

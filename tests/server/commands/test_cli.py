@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shlex
 import socket
@@ -19,7 +20,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from server.cli import main, parse
 from server.commands.generate import request_body
-from server.commands.serve import address, configuration, example, reachable, settings_of, tell
+from server.commands.serve import address, configuration, example, listening_on, reachable, settings_of, tell
 from server.protocol.reading import parse_chat
 from server.settings import Settings
 
@@ -146,6 +147,24 @@ def test_the_log_tells_where_a_server_listens(capsys: pytest.CaptureFixture[str]
     printed = capsys.readouterr()
     assert f"m is ready at http://0.0.0.0:{port}. Try:" in printed.err
     assert f"curl http://127.0.0.1:{port}/v1" in printed.out
+
+
+def test_connections_send_what_is_small_at_once() -> None:
+    """A client that keeps its connection never waits for the system to put headers and bodies together."""
+
+    async def connected(listening: socket.socket) -> int:
+        made: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def take(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            made.set_result(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        async with await asyncio.start_server(take, sock=listening):
+            _, writer = await asyncio.open_connection(*listening.getsockname())
+            writer.close()
+            return await made
+
+    assert asyncio.run(connected(listening_on("127.0.0.1", 0))) != 0
 
 
 def test_the_example_is_a_request_of_this_server() -> None:
