@@ -50,7 +50,9 @@ def unknown_fields(names: Iterable[str]) -> list[str]:
 
 
 def check_budget(job: Job, number: int, answer: Answer) -> None:
-    """Raises ApiError for an answer that the budget may have changed, if the request refuses those."""
+    """Raises ApiError for an answer that the budget may have changed, if the request refuses those. `number`: that of
+    its choice.
+    """
     if not job.refuses or answer.budget_affected is False:
         return
     known = certificate(job, answer)

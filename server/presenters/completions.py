@@ -91,7 +91,7 @@ class CompletionPresenter(Presenter):
     ) -> TextChoice:
         """The choice of a prompt by its number. `answer`: the one that ends it."""
         return TextChoice(
-            index=at * self.jobs[at].answers + number,
+            index=self.choice_of(at, number),
             text=text,
             logprobs=logprobs,
             finish_reason=answer.finish_reason if answer else None,

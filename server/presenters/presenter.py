@@ -66,6 +66,10 @@ class Presenter(ABC):
     end: Event | None = None
     """Event after all others, failure or not."""
 
+    def choice_of(self, at: int, number: int) -> int:
+        """The number, among all choices, of a job's answer by its number."""
+        return at * self.jobs[at].answers + number
+
     async def settled(self) -> AsyncGenerator[Told]:
         """Pieces and answers of all jobs. Where the budget must not have changed one, all are waited for.
 
@@ -78,7 +82,7 @@ class Presenter(ABC):
             held = [event async for event in events]
         for at, (number, event) in held:
             if isinstance(event, Answer):
-                check_budget(self.jobs[at], number, event)
+                check_budget(self.jobs[at], self.choice_of(at, number), event)
         return _again(held)
 
     async def _noted(self, events: AsyncGenerator[Told]) -> AsyncGenerator[Told]:

@@ -65,6 +65,16 @@ def test_a_stream_tells_of_all_prompts(client: openai.OpenAI) -> None:
     assert usage == whole.usage
 
 
+def test_the_choice_that_the_budget_changed_is_named(running: Running) -> None:
+    """An error names it by its number among the choices of all prompts. The long prompt leaves its answers few tokens."""
+    asked = {"prompt": ["hi", "x" * 490], "n": 2, "seed": 3, **CONSTRAINTS["schema"]}
+    closed = running.client.post("/v1/completions", json=asked).json()
+    assert [choice["swyb"]["budget_affected"] for choice in closed["choices"]] == [False, False, False, True]
+    refused = running.client.post("/v1/completions", json={**asked, "swyb": {"on_budget": "refuse"}})
+    error = error_of(refused)
+    assert (error["index"], error["text"]) == (3, closed["choices"][3]["text"])
+
+
 def test_tokens_are_taken_as_they_are(running: Running) -> None:
     """A text has the tokenizer's mark before it, unless it is not wanted; tokens are the prompt."""
     for prompt, fields, tokens in (
