@@ -49,14 +49,24 @@ class CompletionLogprobs:
             return None
         offsets = []
         for one in told:
-            offsets.append(self._characters)
-            self._characters += len(self._decoder.decode(self._vocabulary.text_of(one.token)))
+            data = self._vocabulary.text_of(one.token)
+            offsets.append(self._characters + self._left_before(data))
+            self._characters += len(self._decoder.decode(data))
         return TextLogprobs(
             tokens=[self._text(one.token) for one in told],
             token_logprobs=[one.logprob for one in told],
             top_logprobs=[{self._text(token): logprob for token, logprob in reversed(one.top)} for one in told],
             text_offset=offsets,
         )
+
+    def _left_before(self, data: bytes) -> int:
+        """Number of characters that stand for bytes which were begun, and which these bytes don't go on with."""
+        begun, _ = self._decoder.getstate()
+        try:
+            getincrementaldecoder("utf-8")().decode(begun + data[:1])
+        except UnicodeDecodeError:
+            return len(begun.decode(errors="replace"))
+        return 0
 
     def _text(self, token: int) -> str:
         return self._vocabulary.text_of(token).decode(errors="replace")
