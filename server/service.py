@@ -180,8 +180,8 @@ class Service:
         except Interrupted as error:
             raise ApiError(*_NOT_NOW[State.STOPPED]) from error
 
-    async def prepare(self, request: ChatRequest | CompletionRequest) -> Job:
-        """Everything before the first call of the model. Raises ApiError for whatever can't be kept."""
+    async def prepare(self, request: ChatRequest | CompletionRequest, *, checked: bool = False) -> Job:
+        """Everything before the model is called; `checked`: another prompt had the same stops. Raises ApiError."""
         self.check_model(request.model)
         if request.stream_options is not None and not request.stream:
             raise ApiError(ErrorCode.INVALID_VALUE, "stream_options needs stream: true", param="stream_options")
@@ -192,7 +192,7 @@ class Service:
         # What can't be kept is told before the work.
         check_parameters(parameters_for(request, 1, constrained=asked is not None), 1, self.backend)
         certified = await self.certify(asked) if asked else None
-        if certified is not None and (request.stop or request.stop_token_ids):
+        if certified is not None and not checked and (request.stop or request.stop_token_ids):
             await asyncio.to_thread(check_stops, request, certified.grammar)
         prompt = await self.encoded(request)
         budget = budget_for(

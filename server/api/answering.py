@@ -58,7 +58,7 @@ async def told(request: Request, parse: Callable[[object], T], answer: Answering
 
 async def _prepared(service: Service, call: Call) -> list[Job]:
     # One after the other: they share a grammar, which the first one compiles.
-    return [await service.prepare(request) for request in call.requests]
+    return [await service.prepare(request, checked=at > 0) for at, request in enumerate(call.requests)]
 
 
 def as_json(model: BaseModel) -> Response:

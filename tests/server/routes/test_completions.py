@@ -166,6 +166,15 @@ def test_logprobs_are_those_of_chats(client: openai.OpenAI) -> None:
     assert client.completions.create(**{**asked, "logprobs": None}).choices[0].logprobs is None
 
 
+def test_stops_are_looked_for_once(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each search may take half a second: prompts of one request share their constraint and its stops."""
+    looked: list[object] = []
+    monkeypatch.setattr("server.service.check_stops", lambda request, grammar: looked.append(request.prompt))
+    asked = {"prompt": ["a", "b", "c"], "max_tokens": 20, "stop": "ZZ", **CONSTRAINTS["choice"]}
+    answer = running.client.post("/v1/completions", json=asked).json()
+    assert (len(answer["choices"]), looked) == (3, [["a"]])
+
+
 def test_tokens_stand_where_their_offsets_say(client: openai.OpenAI) -> None:
     """Behind characters that are begun and left too, which this model writes all the time."""
     for seed in range(10):
