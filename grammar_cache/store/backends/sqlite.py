@@ -33,6 +33,10 @@ NOTICE_SECONDS = 86400
 """Between the notice that something is old and its end: a clock that is ahead is put right within a day."""
 
 
+_OURS = "typeof(value) = 'blob'"
+"""Condition on values that may be ours. What is of another type, in a file that has rotted or that somebody else has
+written to, is not read, and gives way to what is written.
+"""
 _COUNT = "SELECT count(*) FROM (SELECT 1 FROM entries WHERE name = ? LIMIT ?)"
 _NOTICES = "CREATE TABLE IF NOT EXISTS notices (name TEXT PRIMARY KEY, at REAL)"
 
@@ -71,7 +75,7 @@ class EmbeddedStore(Store):
     def acquire(self, name: str, token: str, seconds: float) -> bool:
         now = time.time()
         with self._file.writing() as connection:
-            connection.execute("DELETE FROM leases WHERE ends <= ?", (now,))
+            connection.execute("DELETE FROM leases WHERE ends <= ? OR typeof(ends) <> 'real'", (now,))
             # Nobody's lease is longer than one's own: its holder, whose clock may be ahead, renews it if it is alive.
             connection.execute(
                 "INSERT INTO leases VALUES (?, ?, ?) ON CONFLICT DO UPDATE"
@@ -101,17 +105,19 @@ class EmbeddedStore(Store):
 
     def _held(self, connection: sqlite3.Connection, name: str) -> Held:
         artefact = connection.execute(
-            "SELECT substr(value, 1, ?) FROM artefacts WHERE name = ?", (self._limits.artefact_bytes + 1, name)
+            f"SELECT substr(value, 1, ?) FROM artefacts WHERE name = ? AND {_OURS}",
+            (self._limits.artefact_bytes + 1, name),
         ).fetchone()
         entries = connection.execute(
-            "SELECT key, value FROM entries WHERE name = ? AND length(key) = 16 AND length(value) <= ?"
-            f" AND ({_COUNT}) <= ?",
+            f"SELECT key, value FROM entries WHERE name = ? AND {_OURS} AND typeof(key) = 'blob'"
+            f" AND length(key) = 16 AND length(value) <= ? AND ({_COUNT}) <= ?",
             (name, self._limits.entry_bytes, name, self._limits.entries + 1, self._limits.entries),
         ).fetchall()
         return Held(artefact[0] if artefact else None, dict(entries))
 
     def _size(self, connection: sqlite3.Connection, name: str) -> Size:
-        artefact = connection.execute("SELECT length(value) FROM artefacts WHERE name = ?", (name,)).fetchone()
+        length = f"SELECT length(value) FROM artefacts WHERE name = ? AND {_OURS}"
+        artefact = connection.execute(length, (name,)).fetchone()
         return Size(artefact[0] if artefact else 0, self._count(connection, name))
 
     def _count(self, connection: sqlite3.Connection, name: str) -> int:
@@ -148,7 +154,7 @@ class EmbeddedStore(Store):
         if not count:
             connection.execute("DELETE FROM entries WHERE name = ?", (name,))
         for key, value in entries:
-            lesser = "UPDATE entries SET value = min(value, ?) WHERE name = ? AND key = ?"
+            lesser = f"UPDATE entries SET value = iif({_OURS}, min(value, ?1), ?1) WHERE name = ?2 AND key = ?3"
             known = connection.execute(lesser, (value, name, key)).rowcount
             if not known and count < self._limits.entries:
                 connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (name, key, value))

@@ -333,3 +333,23 @@ def test_an_error_undoes_what_was_begun(tmp_path: Path) -> None:
     store.write([Put(A, b"1", "me", NOW)])
     assert store.load(A) == Held(b"1")
     store.close()
+
+
+@pytest.mark.parametrize("kind", ["TEXT", "INTEGER", "REAL", "NULL"])
+def test_cells_of_other_types(tmp_path: Path, kind: str) -> None:
+    """Cells that have rotted, or that somebody else has written, are not read and give way, and no lease lasts."""
+    store, value = store_in(tmp_path), "NULL" if kind == "NULL" else f"CAST(value AS {kind})"
+    for name in (A, B):
+        store.write([Put(name, some_bytes(50), "me", NOW), Merge(name, {KEY: some_bytes(40)}, NOW)])
+    store.acquire(A, "another", 60)
+    with closing(sqlite3.connect(tmp_path / "store.sqlite3")) as connection, connection:
+        connection.execute(f"UPDATE artefacts SET value = {value} WHERE name = ?", (A,))
+        connection.execute(f"UPDATE entries SET value = {value} WHERE name = ?", (A,))
+        connection.execute("UPDATE entries SET key = 'sixteen letters.' WHERE name = ?", (B,))
+        connection.execute("UPDATE leases SET ends = 'never'" if kind == "TEXT" else "UPDATE leases SET ends = NULL")
+    assert store.look([A, B]) == [Held(), Held(some_bytes(50))]
+    assert (store.load(A), store.load(B)) == (Held(), Held(some_bytes(50)))
+    assert store.acquire(A, "me", 60)
+    store.write([Put(A, b"new", "me", NOW), *(Merge(name, {KEY: b"\xff"}, NOW) for name in (A, B))])
+    assert (store.load(A), store.load(B)) == (Held(b"new", {KEY: b"\xff"}), Held(some_bytes(50), {KEY: b"\xff"}))
+    store.close()
