@@ -88,7 +88,8 @@ class CompiledGrammar(SearchedMasks):
         return minimum
 
     def _replayed(self, found: Findings) -> Minimum:
-        self._path = replay(found, self._tables, self.vocabulary, self._tightening, self.start)
+        fuel = self.limits.start_fuel
+        self._path = replay(found, self._tables, self.vocabulary, self._tightening, self.start, fuel)
         return super()._searched()
 
     def _told(self) -> Findings | None:

@@ -12,20 +12,29 @@ from grammar_cache.unique_items.required_items import only_text, spare_texts
 
 
 def check_spares(network: Network, limits: Limits) -> None:
-    """Raises ArtefactError where spare items aren't as compiling makes them."""
-    table = Configurations(network, limits.configurations)
+    """Raises ArtefactError where spare items aren't as compiling makes them.
+
+    Arrays have states of their own that read their spare items, so all of these together are no longer than that.
+    """
+    table, left = Configurations(network, limits.configurations), limits.states
     try:
         for unique in network.unique:
             if unique.required is not None:
-                require(_fits(table, unique, unique.required), "spare items are not those of the array")
+                require(_fits(table, unique, unique.required, left), "spare items are not those of the array")
+                left -= sum(map(len, spare_texts(unique.required, network)))
     except (ValueError, LimitExceeded) as error:
         raise ArtefactError(str(error)) from error
 
 
-def _fits(table: Configurations, unique: UniqueRule, required: RequiredRules) -> bool:
-    """Whether spare items are different items, and with the end all that the array's own rule reads."""
+def _fits(table: Configurations, unique: UniqueRule, required: RequiredRules, most: int) -> bool:
+    """Whether spare items are different items, of so many bytes at most, and with the end all that the array's own rule
+    reads.
+    """
+    if len(set(required.spares)) < len(required.spares):
+        return False
     network, texts = table.network, spare_texts(required, table.network)
-    right = len(set(texts)) == len(texts) > 1 and only_text(network, network.entry[required.end]) == b"]"
+    right = sum(map(len, texts)) <= most
+    right = right and len(set(texts)) == len(texts) > 1 and only_text(network, network.entry[required.end]) == b"]"
     right = right and all(_reads(table, required.item, text) for text in texts)
     right = right and all(_reads(table, unique.further, text + b"]") for text in texts)
     return right and _reads_alone(table, unique.rule, b",".join(texts) + b"]")

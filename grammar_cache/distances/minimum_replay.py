@@ -12,9 +12,10 @@ import numpy as np
 
 from grammar_cache.arrays.checks import divides, require, within
 from grammar_cache.configurations.interner import DEAD
-from grammar_cache.distances.beam_bound import Completion
+from grammar_cache.distances.beam_bound import STEP_COST, Completion
 from grammar_cache.distances.exact_search import ExactSearch, SearchOutcome
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.successors.distinct_kernels import SOURCE_COST
 from grammar_cache.successors.tables import ENDLESS, SuccessorTables
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
@@ -82,13 +83,14 @@ def _levels(
 
 
 def replay(
-    found: Findings, tables: SuccessorTables, vocabulary: Vocabulary, tightening: ExactSearch, start: int
+    found: Findings, tables: SuccessorTables, vocabulary: Vocabulary, tightening: ExactSearch, start: int, fuel: int
 ) -> Completion:
-    """Teaches a grammar what was found; returns the descent's path.
+    """Teaches a grammar what was found by searches with so much fuel; returns the descent's path.
 
     Raises ArtefactError where something isn't so, or isn't whole; LimitExceeded(configurations).
     """
     _check(found, len(vocabulary.strings))
+    _check_effort(found, fuel)
     path = _replayed_path(found.path, tables, start)
     if not len(found.parent):
         tightening.learn(start, SearchOutcome(None, found.least, found.dry, found.least))
@@ -115,6 +117,13 @@ def _check(found: Findings, strings: int) -> None:
     require(linked.all() and ends, "places of completions are linked otherwise")
     named = within(found.string[1:], 0, strings) and within(found.onward[:last], 0, strings)
     require(named, "a completion has a string that isn't there")
+
+
+def _check_effort(found: Findings, fuel: int) -> None:
+    """Checks that searches with so much fuel come so far: to follow more would leave the grammar full for good."""
+    looked_at = int(found.level_first[-2]) if len(found.parent) else 0
+    far = len(found.path) * STEP_COST > fuel or looked_at * SOURCE_COST > fuel
+    require(not far, "a search has found more than it can")
 
 
 def _replayed_path(strings: Ints, tables: SuccessorTables, start: int) -> Completion:

@@ -14,10 +14,13 @@ import numpy as np
 import pytest
 
 from grammar_cache import Limits, Vocabulary, compile_grammar
+from grammar_cache.artefact import spare_checks
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.artefact.network_arrays import NetworkHeader, arrays_of, network_of
+from grammar_cache.artefact.spare_checks import check_spares
 from grammar_cache.errors import ArtefactError
 from grammar_cache.loops.array_types import Ints
+from grammar_cache.unique_items.required_items import spare_texts
 from server.evaluation.methods.exploration_bound import BoundedGrammar
 from tests.grammar_cache.artefact.mutations import (
     LIMITS,
@@ -183,6 +186,40 @@ def test_false_completions_are_refused() -> None:
 
         with pytest.raises(ArtefactError):
             from_bytes(tampered(data, change), vocabulary, grammar.limits)
+
+
+def test_completions_that_no_search_has_the_fuel_for_are_refused() -> None:
+    """A path, and levels, that are right but longer than a search comes: following them would fill the grammar."""
+    path, levels = items(40, 120_000), from_bytes(*sources()[-1], LIMITS)
+    for grammar, looked_at in ((path, len(path.findings.path)), (levels, int(levels.findings.level_first[-2]))):
+        for fuel in (1_000 * looked_at, 1_000 * looked_at - 1):
+            limits = replace(grammar.limits, start_fuel=fuel)
+            header = {"limits": limits.deciding()}
+            data = tampered(to_bytes(grammar), lambda found, arrays, own=header: found.update(own))
+            if fuel == 1_000 * looked_at:
+                assert from_bytes(data, grammar.vocabulary, limits).minimum == grammar.minimum
+                continue
+            with pytest.raises(ArtefactError, match="a search has found more than it can"):
+                from_bytes(data, grammar.vocabulary, limits)
+
+
+def test_spare_items_are_read_as_often_as_there_are_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spare items that are named twice are refused unread, and so are all together that are longer than states are."""
+    data, vocabulary = sources()[list(SOURCES).index("required")]
+    network = from_bytes(data, vocabulary, LIMITS).network
+    [unique] = network.unique
+    assert unique.required is not None
+    size = sum(map(len, spare_texts(unique.required, network)))
+    check_spares(network, replace(LIMITS, states=size))
+    with pytest.raises(ArtefactError, match="spare items"):
+        check_spares(network, replace(LIMITS, states=size - 1))
+    monkeypatch.delattr(spare_checks, "spare_texts")
+
+    def twice(header: dict[str, Any], arrays: Arrays) -> None:
+        header["unique"][0][3][1] *= 2
+
+    with pytest.raises(ArtefactError, match="spare items"):
+        from_bytes(tampered(data, twice), vocabulary, LIMITS)
 
 
 def test_completions_that_are_believed_are_completions() -> None:
