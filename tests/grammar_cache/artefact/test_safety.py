@@ -194,8 +194,8 @@ def test_completions_that_no_search_has_the_fuel_for_are_refused() -> None:
     for grammar, looked_at in ((path, len(path.findings.path)), (levels, int(levels.findings.level_first[-2]))):
         for fuel in (1_000 * looked_at, 1_000 * looked_at - 1):
             limits = replace(grammar.limits, start_fuel=fuel)
-            header = {"limits": limits.deciding()}
-            data = tampered(to_bytes(grammar), lambda found, arrays, own=header: found.update(own))
+            header = taken_apart(to_bytes(grammar))[0] | {"limits": limits.deciding()}
+            data = assembled(header, listed(taken_apart(to_bytes(grammar))[1])[1])
             if fuel == 1_000 * looked_at:
                 assert from_bytes(data, grammar.vocabulary, limits).minimum == grammar.minimum
                 continue
