@@ -33,6 +33,8 @@ FEW_SCHEMAS = 60
 """Real schemas of `all`: the whole corpus takes an hour."""
 ALL = ("compile", "step", "filter", "tight", "ranking", "schemas", "grammars", "artefact")
 """Benchmarks of `all`, in their order."""
+PRINTED_ONLY = ("reserve", "hosts", "hosts_drafts", "rows", "tools")
+"""Benchmarks that write no rows, and take no folder for them."""
 
 
 def main(words: Sequence[str]) -> int:
@@ -77,14 +79,17 @@ def parser() -> ArgumentParser:
     for name, module in modules.items():
         command = commands.add_parser(name, help=(module.__doc__ or "").partition("\n")[0])
         module.add_arguments(command)
-        _finish(command, module.run)
-    _finish(commands.add_parser("all", help=f"{', '.join(ALL)}; schemas on {FEW_SCHEMAS} of them"), _all)
+        command.set_defaults(run=module.run)
+        if name not in PRINTED_ONLY:
+            _add_out(command)
+    every = commands.add_parser("all", help=f"{', '.join(ALL)}; schemas on {FEW_SCHEMAS} of them")
+    every.set_defaults(run=_all)
+    _add_out(every)
     return made
 
 
-def _finish(command: ArgumentParser, run: Callable[[Namespace], int]) -> None:
+def _add_out(command: ArgumentParser) -> None:
     command.add_argument("--out", type=Path, default=ROOT / "results", help="the folder for the rows")
-    command.set_defaults(run=run)
 
 
 def _all(arguments: Namespace) -> int:

@@ -28,6 +28,7 @@ from server.decoding.language import AnyText
 from server.decoding.parameters import UNLIMITED, Parameters
 from server.engines.contract import Engine, EngineError, Forward, SequenceId
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.options.readers import positive
 
 WINDOW = 2
 """Largest budgets after which beams without one are given up: their answer is none of those within budgets."""
@@ -60,9 +61,9 @@ class Judged:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--tasks", type=int, default=60, help="so many tasks of json-mode-eval")
+    parser.add_argument("--tasks", type=positive, default=60, help="so many tasks of json-mode-eval")
     parser.add_argument("--shortest", action="store_true", help="those with the shortest references, not the first")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=positive, default=3)
     parser.add_argument("--ways", nargs="+", choices=[*ways(0)], default=[*ways(0)])
     parser.add_argument("--model", choices=("scripted", "embedded"), default="scripted")
 

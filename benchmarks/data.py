@@ -48,9 +48,14 @@ def read_tasks(count: int = 0) -> list[Task]:
     return [_task(json.loads(line)) for line in lines[: count or None]]
 
 
+def data_folder() -> Path:
+    """Folder of the evaluation data, which need not be there."""
+    return Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+
+
 def data_file(name: Path) -> Path:
     """A file of the evaluation data. Raises MissingData."""
-    folder = Path(os.environ.get(DATA_VARIABLE) or ROOT.parent / "shared" / "data")
+    folder = data_folder()
     if not (folder / name).is_file():
         raise MissingData(f"there is no {name} in {folder}: name the data's folder by {DATA_VARIABLE}")
     return folder / name

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from benchmarks.data import ROOT, MissingData
+from benchmarks.data import DATA_VARIABLE, MissingData, data_folder
 from grammar_cache import GrammarError, Vocabulary, compile_grammar
 from server.commands.eval import splitter
 from server.console.models import MODEL, add_model, model_folder
 from server.evaluation.feasible import Split
 from server.evaluation.task import Task
+from server.options.readers import whole
 from server.settings import LIMITS
 
 RESERVES = (0, 16, 32, 48, 64, 96, 128)
@@ -24,8 +25,10 @@ PARTS = ("json-mode", "functions")
 
 def add_arguments(parser: ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", metavar="DIR")
-    parser.add_argument("--tasks", type=int, default=0, metavar="N", help="so many of each set (default: all)")
+    parser.add_argument(
+        "--data", type=Path, metavar="DIR", help=f"the evaluation data (default: that of {DATA_VARIABLE})"
+    )
+    parser.add_argument("--tasks", type=whole, default=0, metavar="N", help="so many of each set (default: all)")
 
 
 def run(arguments: Namespace) -> int:
@@ -34,10 +37,15 @@ def run(arguments: Namespace) -> int:
         raise MissingData("references are read with sqlglot: pip install 'swyb[eval]'")
     from server.evaluation.experiments import SETS, tasks  # other benchmarks run without that extra
 
+    data = arguments.data or data_folder()
+    try:
+        asked = {name: tasks(name, data, arguments.tasks, 0) for name in PARTS}
+    except FileNotFoundError as error:
+        raise MissingData(f"there is no {error.filename}: name the data's folder by {DATA_VARIABLE}") from error
     folder = model_folder(arguments, MODEL)
     vocabulary, split = Vocabulary.from_pretrained(folder), splitter(folder)
-    for name in PARTS:
-        beyond = sorted(_beyond(tasks(name, arguments.data, arguments.tasks, 0), vocabulary, split))
+    for name, those in asked.items():
+        beyond = sorted(_beyond(those, vocabulary, split))
         middle, tenth = beyond[len(beyond) // 2], beyond[len(beyond) * 9 // 10]
         print(
             f"{name} ({SETS[name].folder}): {len(beyond)} references, median {middle} beyond the minimum, p90 {tenth}"

@@ -19,6 +19,7 @@ from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.artefact.artefact import from_bytes, to_bytes
 from grammar_cache.grammars.shipped import shipped
+from server.options.readers import positive, whole
 
 ROOMY = 512
 """Tokens of budget: the exact search is not asked."""
@@ -38,9 +39,9 @@ class ArtefactRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=0, help="the first N schemas only (0: all)")
+    parser.add_argument("--n", type=whole, default=0, help="the first N schemas only (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
-    parser.add_argument("--repeats", type=int, default=5, help="of which the best counts")
+    parser.add_argument("--repeats", type=positive, default=5, help="of which the best counts")
 
 
 def run(arguments: Namespace) -> int:

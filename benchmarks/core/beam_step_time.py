@@ -22,6 +22,7 @@ from server.decoding.parameters import Parameters
 from server.decoding.step import steps
 from server.engines.embedded import NAME, default_cache
 from server.evaluation.methods.server_defaults import server_defaults
+from server.options.readers import positive, whole
 
 BUDGET = 100
 SPREAD, ABOVE = 1.5, 12.0
@@ -38,11 +39,11 @@ class BeamRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=12, help="the first N tasks only (0: all)")
+    parser.add_argument("--n", type=whole, default=12, help="the first N tasks only (0: all)")
     parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
-    parser.add_argument("--repeats", type=int, default=3, help="answers to each task, behind one that isn't timed")
-    parser.add_argument("--beams", type=int, default=4)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeats", type=positive, default=3, help="answers to each task, behind one that isn't timed")
+    parser.add_argument("--beams", type=positive, default=4)
+    parser.add_argument("--seed", type=whole, default=0)
 
 
 def run(arguments: Namespace) -> int:

@@ -21,6 +21,7 @@ from benchmarks.peers.peer import Peer, Refused
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 from grammar_cache.warm_up import solve_json
+from server.options.readers import positive, whole
 
 OURS = "swyb"
 SLOW = 2000.0
@@ -47,9 +48,9 @@ class CompileRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=0, help="the first N schemas only (0: all)")
+    parser.add_argument("--n", type=whole, default=0, help="the first N schemas only (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
-    parser.add_argument("--repeats", type=int, default=5, help="fresh compiles, of which the best counts")
+    parser.add_argument("--repeats", type=positive, default=5, help="fresh compiles, of which the best counts")
     parser.add_argument("--peers", nargs="*", choices=peers.NAMES, default=peers.DEFAULT)
 
 

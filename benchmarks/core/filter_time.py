@@ -35,6 +35,7 @@ from server.decoding.decoder import Decoder
 from server.decoding.forced_text import Split
 from server.decoding.parameters import Parameters
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.options.readers import positive, whole
 
 EMBEDDED = "embedded"
 """The tokenizer of the embedded model."""
@@ -64,9 +65,9 @@ class FilterRow:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tokenizers", nargs="*", default=(EMBEDDED, "llama3_1"), help=f"fetched ones, or {EMBEDDED}")
-    parser.add_argument("--rows", type=int, default=16, help="texts at once")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the best counts, step by step")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rows", type=positive, default=16, help="texts at once")
+    parser.add_argument("--repeats", type=positive, default=3, help="runs, of which the best counts, step by step")
+    parser.add_argument("--seed", type=whole, default=0)
 
 
 def run(arguments: Namespace) -> int:

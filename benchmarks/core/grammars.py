@@ -30,6 +30,7 @@ from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
 from grammar_cache.grammars.shipped import shipped
 from grammar_cache.warm_up import warm_up
+from server.options.readers import positive, whole
 
 TEXTS = {
     "sql": (Path("spider", "questions.jsonl"), "query"),
@@ -69,9 +70,9 @@ class _Text:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--grammar", default="sql", choices=(*TEXTS, "lark_python"), help="which grammar")
-    parser.add_argument("--n", type=int, default=20, help="the first N different texts only (0: all)")
+    parser.add_argument("--n", type=whole, default=20, help="the first N different texts only (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
-    parser.add_argument("--repeats", type=int, default=3, help="fresh compiles, of which the best counts")
+    parser.add_argument("--repeats", type=positive, default=3, help="fresh compiles, of which the best counts")
     parser.add_argument("--peers", nargs="*", choices=peers.NAMES, default=peers.DEFAULT)
 
 

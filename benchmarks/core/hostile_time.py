@@ -20,6 +20,7 @@ from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import GrammarError, Limits, Vocabulary, compile_grammar
 from grammar_cache.warm_up import warm_up
 from server.engines.embedded import NAME, default_cache
+from server.options.readers import positive, whole
 from server.settings import LIMITS
 
 
@@ -40,9 +41,9 @@ class HostileRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=1000, help="so many grammars")
+    parser.add_argument("--n", type=positive, default=1000, help="so many grammars")
     parser.add_argument("--inputs", action="store_true", help="those that have names instead")
-    parser.add_argument("--first", type=int, default=0, help="the number of the first one")
+    parser.add_argument("--first", type=whole, default=0, help="the number of the first one")
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=TURNS, help="those that take turns")
     parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
 

@@ -27,6 +27,7 @@ from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 from server.engines.chat import ChatEncoder
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.options.readers import positive, whole
 
 RANKED = 512
 """Tokens of a ranking that are kept; what is viable lies further down on very few steps."""
@@ -44,8 +45,8 @@ class Ranking:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=0, help="the first N tasks only (0: all)")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the best counts, step by step")
+    parser.add_argument("--n", type=whole, default=0, help="the first N tasks only (0: all)")
+    parser.add_argument("--repeats", type=positive, default=3, help="runs, of which the best counts, step by step")
     parser.add_argument("--peers", nargs="*", choices=peers.NAMES, default=peers.DEFAULT)
 
 

@@ -23,6 +23,7 @@ from benchmarks.maskbench.archive import spread
 from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import Constraint, GrammarError, Vocabulary, compile_grammar
 from server.commands.garbage import keep_what_is_loaded
+from server.options.readers import whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class ModelRow:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("packages", nargs="*", default=["openai", "anthropic", "mcp"], help="packages to look through")
-    parser.add_argument("--n", type=int, default=660, help="schemas, evenly spread over the sorted names (0: all)")
+    parser.add_argument("--n", type=whole, default=660, help="schemas, evenly spread over the sorted names (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
 
 

@@ -22,6 +22,7 @@ from benchmarks.peers import find as peers
 from benchmarks.peers.peer import Peer, Refused, Session, has
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
+from server.options.readers import positive, whole
 
 BATCH = 256
 LONGEST = 256
@@ -48,10 +49,10 @@ class StepRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=0, help="the first N tasks only (0: all)")
+    parser.add_argument("--n", type=whole, default=0, help="the first N tasks only (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
-    parser.add_argument("--repeats", type=int, default=3, help="runs, of which the best counts")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--repeats", type=positive, default=3, help="runs, of which the best counts")
+    parser.add_argument("--seed", type=whole, default=0)
     parser.add_argument("--peers", nargs="*", choices=peers.NAMES, default=peers.DEFAULT)
 
 

@@ -16,6 +16,7 @@ from benchmarks.data import Task, read_tasks, read_vocabulary, splitter, tokeniz
 from benchmarks.tables import machine, markdown, number, quantile
 from grammar_cache import CompiledGrammar, Constraint, GrammarError, Vocabulary, compile_grammar
 from server.engines.embedded import NAME, default_cache
+from server.options.readers import whole
 
 BUDGETS = (24, 32, 40, 48, 56, 64)
 
@@ -47,7 +48,7 @@ class MaskRow:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--n", type=int, default=0, help="the first N tasks only (0: all)")
+    parser.add_argument("--n", type=whole, default=0, help="the first N tasks only (0: all)")
     parser.add_argument("--tokenizer", default="", help="one that scripts/fetch_tokenizers.sh fetches; else SmolLM2's")
 
 

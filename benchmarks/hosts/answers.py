@@ -23,6 +23,7 @@ from jsonschema.validators import validator_for
 from benchmarks.data import Task, read_tasks
 from benchmarks.hosts.asking import outcomes_of
 from benchmarks.tables import machine, markdown
+from server.options.readers import positive
 
 BUDGETS = (24, 32, 48, 64, 96, 120)
 Outcome: TypeAlias = Literal["valid", "refused", "refused without the minimum", "cut", "invalid", "wrong end", "error"]
@@ -43,8 +44,8 @@ class Job:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--address", default="http://127.0.0.1:8000", help="the server's")
     parser.add_argument("--model", default="smol", help="the model's name there")
-    parser.add_argument("--requests", type=int, default=100)
-    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--requests", type=positive, default=100)
+    parser.add_argument("--concurrency", type=positive, default=16)
     parser.add_argument("--interface", choices=[*INTERFACES, "all"], default="all")
 
 

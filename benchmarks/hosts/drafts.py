@@ -27,6 +27,7 @@ from benchmarks.data import read_tasks
 from benchmarks.hosts.answers import BUDGETS, INTERFACES, Job
 from benchmarks.hosts.asking import outcomes_of
 from benchmarks.tables import machine, markdown
+from server.options.readers import positive
 
 Tokens: TypeAlias = list[tuple[str, dict[str, float]]]
 """Tokens of an answer, each with the logits of the best ones there."""
@@ -36,8 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--drafting", default="http://127.0.0.1:8000", help="the server with drafts")
     parser.add_argument("--plain", default="http://127.0.0.1:8001", help="the server without")
     parser.add_argument("--model", default="smol", help="the model's name on both")
-    parser.add_argument("--requests", type=int, default=40)
-    parser.add_argument("--concurrency", type=int, default=1, help="more than one: batches round otherwise too")
+    parser.add_argument("--requests", type=positive, default=40)
+    parser.add_argument("--concurrency", type=positive, default=1, help="more than one: batches round otherwise too")
 
 
 def run(arguments: Namespace) -> int:

@@ -22,6 +22,7 @@ from benchmarks.data import read_tasks, tokenizer_folder
 from benchmarks.tables import machine, markdown, number
 from grammar_cache import CompiledGrammar, Constraint, Cursor, GrammarError, Vocabulary, compile_grammar
 from grammar_cache.warm_up import warm_up
+from server.options.readers import positive
 
 ROWS = 256
 TURNS = 7
@@ -29,7 +30,7 @@ TURNS = 7
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
-    parser.add_argument("--tasks", type=int, default=64, help="grammars, each in several rows")
+    parser.add_argument("--tasks", type=positive, default=64, help="grammars, each in several rows")
 
 
 def run(arguments: Namespace) -> int:

@@ -28,6 +28,7 @@ from benchmarks.data import read_tasks
 from benchmarks.hosts.answers import INTERFACES, Job
 from benchmarks.hosts.asking import SECONDS, outcomes_of
 from benchmarks.tables import machine, markdown
+from server.options.readers import positive
 
 LEVELS = (4, 16, 64)
 SERVERS = ("plugin", "peer")
@@ -62,9 +63,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--plugin", default="http://127.0.0.1:8000", help="address of the server with the plug-in")
     parser.add_argument("--peer", default="http://127.0.0.1:8001", help="address of the server without it")
     parser.add_argument("--model", default="smol", help="the model's name on both")
-    parser.add_argument("--turns", type=int, default=6)
-    parser.add_argument("--requests", type=int, default=64, help="of a turn at a level")
-    parser.add_argument("--budget", type=int, default=64, help="max_tokens of each")
+    parser.add_argument("--turns", type=positive, default=6)
+    parser.add_argument("--requests", type=positive, default=64, help="of a turn at a level")
+    parser.add_argument("--budget", type=positive, default=64, help="max_tokens of each")
 
 
 def run(arguments: Namespace) -> int:

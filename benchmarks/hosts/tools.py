@@ -24,6 +24,7 @@ from benchmarks.data import data_file
 from benchmarks.hosts.answers import BUDGETS
 from benchmarks.hosts.asking import outcomes_of
 from benchmarks.tables import machine, markdown
+from server.options.readers import positive
 
 QUESTIONS = Path("bfcl", "questions.jsonl")
 CHOICES = ("required", "named", "auto")
@@ -45,8 +46,8 @@ class Job:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--address", default="http://127.0.0.1:8000", help="the server's, started with a tool parser")
     parser.add_argument("--model", default="smol", help="the model's name there")
-    parser.add_argument("--requests", type=int, default=72)
-    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--requests", type=positive, default=72)
+    parser.add_argument("--concurrency", type=positive, default=16)
 
 
 def run(arguments: Namespace) -> int:

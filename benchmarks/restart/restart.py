@@ -28,6 +28,7 @@ import httpx
 from benchmarks.data import write_rows
 from benchmarks.restart.requests import Kind, Outcome, Result, asked, kinds
 from benchmarks.restart.server import Options
+from server.options.readers import positive, seconds
 
 START_SECONDS = 300.0
 POLL_SECONDS = 0.1
@@ -162,12 +163,12 @@ async def _sent(client: httpx.AsyncClient, addresses: Sequence[str], *, stream: 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--engine", choices=("scripted", "embedded"), default="scripted")
-    parser.add_argument("--answers", type=int, default=200)
-    parser.add_argument("--tokens", type=int, default=300, help="of each answer")
-    parser.add_argument("--delay", type=float, default=0.1, help="seconds of a step of the scripted engine")
-    parser.add_argument("--drain", type=float, default=3.0)
-    parser.add_argument("--shutdown", type=float, default=10.0)
-    parser.add_argument("--progress", type=float, default=5.0, help="seconds that answers are under way for before")
+    parser.add_argument("--answers", type=positive, default=200)
+    parser.add_argument("--tokens", type=positive, default=300, help="of each answer")
+    parser.add_argument("--delay", type=seconds, default=0.1, help="seconds of a step of the scripted engine")
+    parser.add_argument("--drain", type=seconds, default=3.0)
+    parser.add_argument("--shutdown", type=seconds, default=10.0)
+    parser.add_argument("--progress", type=seconds, default=5.0, help="seconds that answers are under way for before")
 
 
 def run(arguments: Namespace) -> int:

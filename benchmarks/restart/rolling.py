@@ -29,6 +29,7 @@ from benchmarks.data import ROOT, write_rows
 from benchmarks.restart.requests import Result, asked, kinds
 from benchmarks.restart.restart import POLL_SECONDS, START_SECONDS, ready
 from benchmarks.restart.server import Options
+from server.options.readers import positive, seconds
 from tests.docker.containers import NameServer
 
 ADDRESSES = ("127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5")
@@ -178,9 +179,9 @@ async def _load(
 def add_arguments(parser: ArgumentParser) -> None:
     plan = Rolling()
     parser.add_argument("--servers", type=int, default=plan.servers, choices=range(2, len(ADDRESSES) + 1))
-    parser.add_argument("--clients", type=int, default=plan.clients)
-    parser.add_argument("--tokens", type=int, default=plan.tokens, help="of each answer")
-    parser.add_argument("--delay", type=float, default=plan.delay, help="seconds of a step")
+    parser.add_argument("--clients", type=positive, default=plan.clients)
+    parser.add_argument("--tokens", type=positive, default=plan.tokens, help="of each answer")
+    parser.add_argument("--delay", type=seconds, default=plan.delay, help="seconds of a step")
 
 
 def run(arguments: Namespace) -> int:

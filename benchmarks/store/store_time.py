@@ -11,6 +11,7 @@ from benchmarks.store.faults import faults
 from benchmarks.store.fleet import fleet
 from benchmarks.store.sharing import learning, replicas, stampede, throughput
 from benchmarks.tables import machine
+from server.options.readers import whole
 
 Part = Callable[[str, int], tuple[str, Sequence[Any]]]
 PARTS: dict[str, tuple[Part, int]] = {
@@ -26,7 +27,7 @@ PARTS: dict[str, tuple[Part, int]] = {
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("part", nargs="?", choices=list(PARTS), help="only this part (default: all)")
-    parser.add_argument("--n", type=int, default=0, help="so many schemas, tasks or requests (default: each its own)")
+    parser.add_argument("--n", type=whole, default=0, help="so many schemas, tasks or requests (default: each its own)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
 
 

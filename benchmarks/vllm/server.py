@@ -26,6 +26,7 @@ from benchmarks.vllm.chats import asked, body_of, valid
 from benchmarks.vllm.memory import MemoryRow
 from benchmarks.vllm.servers import OURS, THEIRS, Server, taken_by_theirs
 from server.engines.embedded import default_cache, ensure_embedded_model
+from server.options.readers import positive, whole
 
 OPTIONS = ("--dtype", "bfloat16", "--max-model-len", "2048", "--block-size", "32", "--enforce-eager")
 FEWEST = 8
@@ -59,14 +60,16 @@ class LoadRow:
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--model", type=Path, help="a model's folder (default: the embedded model)")
     parser.add_argument("--servers", nargs="*", choices=(OURS, *THEIRS), default=(OURS, *THEIRS))
-    parser.add_argument("--concurrency", nargs="*", type=int, default=(1, 4, 16, 64))
-    parser.add_argument("--max-tokens", nargs="*", type=int, default=(64, 256))
+    parser.add_argument("--concurrency", nargs="*", type=positive, default=(1, 4, 16, 64))
+    parser.add_argument("--max-tokens", nargs="*", type=positive, default=(64, 256))
     parser.add_argument("--kinds", nargs="*", choices=("plain", "schema"), default=("plain", "schema"))
-    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--turns", type=positive, default=3)
     parser.add_argument("--together", action="store_true", help="all servers are up at once; see above")
-    parser.add_argument("--n", type=int, default=16, help="the first N tasks of json-mode-eval whose schemas all take")
+    parser.add_argument(
+        "--n", type=positive, default=16, help="the first N tasks of json-mode-eval whose schemas all take"
+    )
     parser.add_argument("--options", default=" ".join(OPTIONS), help="of vLLM's engine, for all servers")
-    parser.add_argument("--memory", type=int, default=0, metavar="N", help="N requests to each server; see above")
+    parser.add_argument("--memory", type=whole, default=0, metavar="N", help="N requests to each server; see above")
 
 
 def run(arguments: Namespace) -> int:

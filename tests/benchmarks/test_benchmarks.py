@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from benchmarks import reserve
-from benchmarks.__main__ import main
+from benchmarks.__main__ import main, parser
 from benchmarks.core import compile_time
 from benchmarks.core.walks import walks
 from benchmarks.data import Task, tokenizer_folder
@@ -162,3 +162,36 @@ def test_a_benchmark_names_the_extra_it_lacks(
     monkeypatch.setattr(reserve, "find_spec", lambda name: None)
     assert main(["reserve"]) == 2
     assert "swyb[eval]" in capsys.readouterr().err
+
+
+def test_references_are_looked_for_where_the_variable_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("sqlglot", reason="the package sqlglot (extra: eval) is not installed")
+    monkeypatch.setenv("SWYB_DATA", str(tmp_path))
+    assert main(["reserve"]) == 2
+    assert f"there is no {tmp_path}" in capsys.readouterr().err
+
+
+def counts() -> list[tuple[str, str, str]]:
+    """Each benchmark's options that take a number, with one that can't be."""
+    [commands] = [action.choices for action in parser()._actions if isinstance(action.choices, dict)]
+    found: list[tuple[str, str, str]] = []
+    for name, command in commands.items():
+        for action in command._actions:
+            if isinstance(action.default, int | float) and not isinstance(action.default, bool):
+                found.append((name, action.option_strings[0], "-1"))
+            if action.dest in ("repeats", "rows", "beams", "requests", "concurrency", "turns", "jobs", "seeds"):
+                found.append((name, action.option_strings[0], "0"))
+    return found
+
+
+@pytest.mark.parametrize(("name", "option", "value"), counts())
+def test_counts_that_cant_be_are_refused(
+    name: str, option: str, value: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A benchmark of -1 schemas left out the last one; without repeats it ended in a traceback, or an empty table."""
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args([name, option, value])
+    assert ended.value.code == 2
+    assert f"argument {option}: " in capsys.readouterr().err
