@@ -143,16 +143,22 @@ def test_the_samples_for_other_clients_run(running: Running, page: Document, num
 
 
 def test_the_samples_of_the_tutorial_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The samples run in order and print what the page says, with the tokenizer of the embedded model."""
+    """The samples run in order and print what the page says, with the tokenizer of the embedded model; the grammar
+    of the database then is where the page's command looks for it.
+    """
     model_folder()
     (tmp_path / ".cache").mkdir()
     (tmp_path / ".cache" / "swyb").symlink_to(cache_folder())
     monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
     namespace: dict[str, Any] = {}
     told = [line for _, code in START.blocks("python") for line in run(code, namespace)]
     assert len(told) > 10
     for promised, printed in told:
         assert printed == promised
+    [command] = [line for _, code in START.blocks("sh") for line in code.splitlines() if "all singers" in line]
+    words = shlex.split(command)
+    assert Path(words[words.index("--grammar") + 1]).read_text() == namespace["text"]
 
 
 def test_the_worked_example_of_the_distances_runs() -> None:
