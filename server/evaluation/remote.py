@@ -77,7 +77,10 @@ class RemoteModel(AbstractAsyncContextManager["RemoteModel"]):
             return _refusal(response)
         if response.is_error:
             return Reply("failed", reason=f"status {response.status_code}: {response.text[:300]}")
-        return _answer(response.json(), seconds, settles=not fields)
+        try:
+            return _answer(response.json(), seconds, settles=not fields)
+        except (ValueError, KeyError, TypeError, AttributeError):  # another program's answer, of any shape
+            return Reply("failed", reason=f"no chat completion: {response.text[:300]}")
 
 
 def _answer(body: Mapping[str, Any], seconds: float, *, settles: bool) -> Reply:

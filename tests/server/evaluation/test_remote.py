@@ -103,6 +103,10 @@ def test_requests_are_what_servers_expect(tasks: list[Task]) -> None:
         (httpx.Response(400, json=["odd"]), "refused", "odd"),
         (httpx.Response(503, text="later"), "failed", "503: later"),
         (httpx.Response(404, text="no model"), "failed", "404: no model"),
+        (httpx.Response(200, json={"error": {"message": "busy"}}), "failed", "no chat completion: {"),
+        (httpx.Response(200, json=["odd"]), "failed", "odd"),
+        (httpx.Response(200, json={"choices": [{"message": None}]}), "failed", "null"),
+        (httpx.Response(200, text="<html>"), "failed", "<html>"),
     ],
 )
 def test_errors_of_servers(tasks: list[Task], response: httpx.Response, outcome: str, reason: str) -> None:
