@@ -82,7 +82,7 @@ def _add_options(parser: ArgumentParser) -> None:
         "(default: a model in this process)",
     )
     model.add_argument(
-        "--api-model", type=text, metavar="NAME", help="the model's name on that server (default: its first)"
+        "--api-model", type=text, metavar="NAME", help="the model's name on that server (default: none is sent)"
     )
     how = parser.add_argument_group("the answers")
     how.add_argument(
@@ -90,12 +90,13 @@ def _add_options(parser: ArgumentParser) -> None:
         metavar="LIST",
         help="such as swyb,swyb:M=4:alpha=0.5,base,sample-verify,xgrammar (default: the experiment's)",
     )
-    how.add_argument(
+    level = how.add_mutually_exclusive_group()
+    level.add_argument(
         "--budgets",
         metavar="LIST",
         help="tokens, or multiples of the reference answer's as 1.1x (default: the experiment's)",
     )
-    how.add_argument("--hard", action="store_true", help="budgets from 1.0x to 1.5x (default: those of --budgets)")
+    level.add_argument("--hard", action="store_true", help="budgets from 1.0x to 1.5x (default: those of --budgets)")
     how.add_argument(
         "--concurrency",
         type=positive,
@@ -137,6 +138,8 @@ def _run(arguments: Namespace, stack: ExitStack) -> int:
     data = arguments.set or chosen.sets[0]
     if data not in chosen.sets:
         raise ValueError(f"{arguments.experiment} runs on {', '.join(chosen.sets)}, not on {data}")
+    if arguments.api_model and not arguments.base_url:
+        raise ValueError("--api-model names a model of a server: --base-url names that")
     folder = arguments.data or stack.enter_context(samples())
     methods = specs(arguments.methods or (chosen.remote_methods if arguments.base_url else chosen.methods))
     check(methods, remote=bool(arguments.base_url))

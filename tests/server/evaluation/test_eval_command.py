@@ -87,6 +87,7 @@ def test_a_server(running: Running, tiny: Path, tmp_path: Path) -> None:
         (["json", "--budgets", "many"], "'many' is not a budget"),
         (["sql", "--set", "drone"], "spider"),
         (["json", "--data", "nowhere"], "nowhere"),
+        (["json", "--api-model", "m"], "--base-url"),
         (["report", "nowhere"], "no results"),
     ],
 )
@@ -98,6 +99,14 @@ def test_what_cant_be_run_is_told(
     assert main(["eval", *words, *rest]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_one_option_says_the_budgets(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--hard` beside `--budgets` said nothing."""
+    with pytest.raises(SystemExit) as ended:
+        main(["eval", "json", "--hard", "--budgets", "32"])
+    assert ended.value.code == 2
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_the_command_knows_every_experiment() -> None:
