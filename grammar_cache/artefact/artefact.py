@@ -1,17 +1,17 @@
 """A compiled grammar as bytes, for another process or for later: never a pickle, and nothing is believed unchecked.
 
-`array_bytes` says how a header and arrays become bytes. Here the header has, beside them,
+`arrays.format` says how a header and arrays become bytes. Here the header has, beside them,
 
     algorithm, vocabulary, limits   what it was compiled by: ALGORITHM_VERSION, the fingerprint, `Limits.deciding`
     nullable, rules, unique         of the network; `rules` are their names, `unique` as `UniqueRule` has them
     ignored                         what a lenient schema dropped
-    least, dry                      of the search for the minimum; see `findings`
+    least, dry                      of the search for the minimum; see `minimum_replay`
     table_of                        the id that its table is for; empty without one
 
 and the arrays are those of the network (`network_arrays.KINDS`), those of `Findings`, and the bytes of the table, if it
-has one (`precomputed`). All of them hold int32, uint8 or booleans. Equal grammars are equal bytes, in whatever process
-and whatever they have been asked. A loaded grammar answers as the saved one: decoding uses nothing but the network, the
-vocabulary, the limits, what was found, and the table.
+has one (`offline.distance_table`). All of them hold int32, uint8 or booleans. Equal grammars are equal bytes, in
+whatever process and whatever they have been asked. A loaded grammar answers as the saved one: decoding uses nothing but
+the network, the vocabulary, the limits, what was found, and the table.
 
 Whoever wrote the bytes isn't trusted. Indices are checked, since compiled loops check none. The costs of states don't
 travel: one that is too low would break the promise that an answer fits its budget, and what is known of one grammar's

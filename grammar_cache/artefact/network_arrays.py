@@ -1,9 +1,9 @@
 """A network as flat arrays, and back where they may be anybody's.
 
 What follows from the rest doesn't travel but is made again: the rules of states, tails, left-call components, and the
-contents of rules. The last are the keys of what grammars share (see `parts`), so a wrong one would change other
-grammars. Compiled loops check no bounds, so here every index is checked against what it points into. The network that
-is read may be one that nobody would build, but each step in it stays inside of it.
+contents of rules. The last are the keys of what grammars share (see `network.rule_groups`), so a wrong one would change
+other grammars. Compiled loops check no bounds, so here every index is checked against what it points into. The network
+that is read may be one that nobody would build, but each step in it stays inside of it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ Nodes are immutable: a called rule always reads a byte (calls of nullable rules 
 no node is popped at the position where it was made. Rules that call each other before reading a byte form a
 component, whose nodes refer to each other and are interned together, by the edges that lead out of the component.
 
-Compiled loops make new ones as they meet them (see `stepping`): what such a loop returns below 0 is for `outcome`,
+Compiled loops make new ones as they meet them (see `step_kernels`): what such a loop returns below 0 is for `outcome`,
 and then it is called again. Exploring ends at the limit; a text that was chosen goes on beyond it, by one configuration
 a byte (`step_reserved`). This module knows bytes and states; tokens and distances come later.
 """

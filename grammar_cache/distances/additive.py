@@ -7,7 +7,7 @@ that share the rule (Knuth, "A generalization of Dijkstra's algorithm", 1977). T
 
 which is consistent: whoever follows the witness token of the least item is at least one token nearer. It is *additive*:
 a token that spans the end of a rule counts as one there and one behind it, so d can lie above the true distance; see
-`tightening`. This module knows tokens, but no request and no budget.
+`exact_search`. This module knows tokens, but no request and no budget.
 """
 
 from __future__ import annotations

@@ -37,12 +37,12 @@ FEW_STATES = 2_000
 """States whose counts are solved within a step where they have to be: in less than 10 ms."""
 
 _MOST_CALLS = 2_000
-"""Calls in the states of a part, above which its counts aren't solved: those of rows that count characters lead on by
-thousands of tokens each, and take a tenth of a millisecond a state."""
+"""Calls in the states of a group of rules, above which its counts aren't solved: those of rows that count characters
+lead on by thousands of tokens each, and take a tenth of a millisecond a state."""
 
 
 class FewestCache(LruCache[bytes, Ints]):
-    """Counts of one vocabulary by the key of a part: see `Vocabulary.cache`."""
+    """Counts of one vocabulary by the key of a group of rules: see `Vocabulary.cache`."""
 
     def __init__(self) -> None:
         super().__init__(STATES)

@@ -53,7 +53,7 @@ _ARTEFACT, _CLAIM = b"swyb artefact", b"swyb claim"
 @dataclass(frozen=True, slots=True)
 class Known:
     """Content that the database has of a grammar: its artefact, or None, claims to `offer` to it, and the table that
-    was computed for it offline, or None: see `precomputed`.
+    was computed for it offline, or None: see `offline.distance_table`.
     """
 
     artefact: bytes | None = None

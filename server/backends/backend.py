@@ -1,6 +1,6 @@
 """Backends, as the rest of the server sees them: work in, pieces of text and an answer out.
 
-Two things are one: `EngineLoop`, which decodes in this process over an engine that yields logits, and `VllmEngine`,
+Two things are one: `EngineLoop`, which decodes in this process over an engine that yields logits, and `VllmBackend`,
 whose tokens are chosen where its model runs.
 """
 

@@ -2,7 +2,7 @@
 
 Their states are lists of threads. Behind a match only the threads above it are left, for they are preferred; a watch
 is the same list, in which the match that was taken is marked good, and every other match is bad. Characters come as
-numbers (`lexeme_alphabet`); how they become bytes is not known here.
+numbers (`alphabet`); how they become bytes is not known here.
 """
 
 from __future__ import annotations

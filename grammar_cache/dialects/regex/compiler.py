@@ -4,7 +4,7 @@ Two readings: a pattern that the whole text must match, and (`search`) JSON Sche
 ECMA-262 matches anywhere. Anchors, word boundaries, lookaheads and lookbehinds are exact in both; what is no
 condition on the text alone (atomic groups) or on no regular language (back-references) is refused.
 
-Anchors and lookaheads outside repetitions are resolved as expressions (`regex_fragment`). The rest goes by way of
+Anchors and lookaheads outside repetitions are resolved as expressions (`fragment`). The rest goes by way of
 an automaton (`looking`), which unrolls counts and so has a limit of its own.
 """
 

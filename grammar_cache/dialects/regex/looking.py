@@ -1,7 +1,7 @@
 """Patterns with conditions on what stands before or behind any place in them, as automata: exact, at a cost.
 
 Lookaheads and lookbehinds may be repeated and stand inside each other; word boundaries and the ends of lines are
-conditions too. The states of the automaton are sets of threads (`regex_threads`) and what must be known of the text
+conditions too. The states of the automaton are sets of threads (`threads`) and what must be known of the text
 before: whether it ends with a word character or a line end, and how far every lookbehind has come.
 """
 
