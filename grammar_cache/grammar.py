@@ -89,7 +89,7 @@ class CompiledGrammar(SearchedMasks):
 
     def _replayed(self, found: Findings) -> Minimum:
         fuel = self.limits.start_fuel
-        self._path = replay(found, self._tables, self.vocabulary, self._tightening, self.start, fuel)
+        self._path = replay(found, self._tables, self.vocabulary, self._exact_search, self.start, fuel)
         return super()._searched()
 
     def _told(self) -> Findings | None:
@@ -100,7 +100,7 @@ class CompiledGrammar(SearchedMasks):
         return self._found
 
     def _findings(self) -> Findings:
-        return tell(self._tables, self._tightening, self._path, self.start)
+        return tell(self._tables, self._exact_search, self._path, self.start)
 
     @property
     def findings(self) -> Findings:
@@ -163,7 +163,7 @@ class CompiledGrammar(SearchedMasks):
     @property
     def _remembered_bytes(self) -> int:
         entries = len(self._proposals) + len(self._second) + len(self._cut)
-        return ENTRY_BYTES * (entries + self._tightening.remembered + self._horizon_search.remembered)
+        return ENTRY_BYTES * (entries + self._exact_search.remembered + self._horizon_search.remembered)
 
     @property
     def held_bytes(self) -> int:
@@ -260,7 +260,7 @@ class CompiledGrammar(SearchedMasks):
         """Whether a byte from there costs more than `Limits.byte_cost`: only the witness goes on by such a byte. Raises
         LimitExceeded(configurations), Interrupted.
         """
-        return self._configurations.left_out(configuration)
+        return self._configurations.is_dear(configuration)
 
     def first_viable(self, configuration: int, ranking: NDArray[np.int32], tokens: int) -> int | None:
         """The first of these ids, int32[k], after which the text can be completed with `tokens` more; None if none can.
@@ -288,7 +288,7 @@ class CompiledGrammar(SearchedMasks):
         known = self._proposals.get(configuration)
         if known is None:
             self._distances.update()
-            alone = self._configurations.left_out(configuration)
+            alone = self._configurations.is_dear(configuration)
             strings = [] if alone else self._distances.proposals(configuration)
             ways = np.array([self._token(string) for string in strings], np.int32)
             living = self._tables.consume(np.array([configuration], np.int32), ways[None, :])[0] != DEAD

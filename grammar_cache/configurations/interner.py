@@ -190,7 +190,7 @@ class Configurations:
         self.make_row(configuration)
         return int(self.arena.costs[configuration])
 
-    def left_out(self, configuration: int) -> bool:
+    def is_dear(self, configuration: int) -> bool:
         """Whether a byte from there would cost too much. Raises LimitExceeded(configurations), Interrupted."""
         self.make_row(configuration)
         return int(self.arena.row[configuration]) == 0
@@ -244,7 +244,7 @@ class Configurations:
         c = int(self.network.classes[byte])
         if self.arena.row[configuration] > 0:
             return int(self.row(configuration)[c])
-        items = _moved(self.rules, self._alone(configuration), c)
+        items = _moved(self.rules, self._lean_expansion(configuration), c)
         if not len(items):
             return DEAD
         rules = self.rules._replace(limit=UNLIMITED, widest=UNLIMITED)
@@ -281,9 +281,9 @@ class Configurations:
                 return _pairs(self.arena.scratch[step_kernels.READING, :size])
             self.outcome(size)
 
-    def _alone(self, configuration: int) -> Longs:
-        """The items with the entries of all rules that they may call before the next byte. Where that would cost too
-        much, a call at the end of a rule is as any other: to hand on all that callers return to takes longest.
+    def _lean_expansion(self, configuration: int) -> Longs:
+        """The items as in `expansion`, for one byte that is read alone. Where finding them would cost too much, a call
+        at the end of a rule is as any other: to hand on all that callers return to takes longest.
         """
         rules = self.rules
         while (size := step_kernels.expansion(rules, self.arena, configuration)) < 0:

@@ -39,11 +39,11 @@ class Findings:
     dry: bool
 
 
-def tell(tables: SuccessorTables, tightening: ExactSearch, path: Completion, start: int) -> Findings:
+def tell(tables: SuccessorTables, search: ExactSearch, path: Completion, start: int) -> Findings:
     """Findings of the searches from the start, whatever else has been searched since."""
-    outcome = tightening.outcome(start) or SearchOutcome(None, 0, False)
+    outcome = search.outcome(start) or SearchOutcome(None, 0, False)
     ahead = sorted(path.values(), reverse=True)
-    first, places = _levels(tables, tightening, start, outcome.distance)
+    first, places = _levels(tables, search, start, outcome.distance)
     unknown = outcome.distance is None
     return Findings(
         path=np.array([string for _, string in ahead[:-1]], np.int32),
@@ -57,7 +57,7 @@ def tell(tables: SuccessorTables, tightening: ExactSearch, path: Completion, sta
 
 
 def _levels(
-    tables: SuccessorTables, tightening: ExactSearch, start: int, distance: int | None
+    tables: SuccessorTables, search: ExactSearch, start: int, distance: int | None
 ) -> tuple[list[int], list[tuple[int, int, int]]]:
     """Offset of each level, and (parent, string, onward string) by place.
 
@@ -66,7 +66,7 @@ def _levels(
     """
     if not distance:
         return [0], []
-    first, places, level = [0], [(-1, -1, tightening.witness(start))], [start]
+    first, places, level = [0], [(-1, -1, search.witness(start))], [start]
     for left in range(distance - 1, -1, -1):
         first.append(len(places))
         following: list[int] = []
@@ -74,16 +74,16 @@ def _levels(
         for parent, configuration in enumerate(level, start=first[-2]):
             [found] = tables.expand([configuration], ENDLESS)
             for after, string in zip(found.configurations.tolist(), found.strings.tolist(), strict=True):
-                if after not in seen and tightening.known(after) == left:
+                if after not in seen and search.known(after) == left:
                     seen.add(after)
                     following.append(after)
-                    places.append((parent, string, tightening.witness(after) if left else -1))
+                    places.append((parent, string, search.witness(after) if left else -1))
         level = following
     return [*first, len(places)], places
 
 
 def replay(
-    found: Findings, tables: SuccessorTables, vocabulary: Vocabulary, tightening: ExactSearch, start: int, fuel: int
+    found: Findings, tables: SuccessorTables, vocabulary: Vocabulary, search: ExactSearch, start: int, fuel: int
 ) -> Completion:
     """Teaches a grammar what was found by searches with so much fuel; returns the descent's path.
 
@@ -93,11 +93,11 @@ def replay(
     _check_effort(found, fuel)
     path = _replayed_path(found.path, tables, start)
     if not len(found.parent):
-        tightening.learn(start, SearchOutcome(None, found.least, found.dry, found.least))
+        search.learn(start, SearchOutcome(None, found.least, found.dry, found.least))
         return path
     left = _replayed_levels(found, tables, vocabulary, start)
     for (configuration, tokens), string in zip(left.items(), found.onward.tolist(), strict=True):
-        tightening.learn(configuration, SearchOutcome(tokens, tokens, False, min(tokens, found.least)), string)
+        search.learn(configuration, SearchOutcome(tokens, tokens, False, min(tokens, found.least)), string)
     return path
 
 

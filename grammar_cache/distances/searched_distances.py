@@ -60,7 +60,7 @@ class SearchedDistances:
         self._distances = Distances(self._configurations, vocabulary, interrupt)
         self._claims = Claims(self._configurations, self._tables, vocabulary)
         self._lower_bounds = LowerBounds(self._configurations, vocabulary, interrupt)
-        self._tightening = ExactSearch(self._tables, self._lower_bounds, self._claims)
+        self._exact_search = ExactSearch(self._tables, self._lower_bounds, self._claims)
         self._minimum: Minimum | None = None
         self._path: Completion = {}
         self._cut: dict[int, tuple[int, int] | None] = {}
@@ -97,7 +97,7 @@ class SearchedDistances:
             return values
         farther = (values > tokens) & (configurations >= 0)
         if self._claims.waiting:
-            self._tightening.recall(np.unique(configurations[farther]).tolist())
+            self._exact_search.recall(np.unique(configurations[farther]).tolist())
         for place in np.argwhere(farther):
             values[tuple(place)] = self._search_within(int(configurations[tuple(place)]), tokens)
         return values
@@ -121,7 +121,7 @@ class SearchedDistances:
     @property
     def effort(self) -> Effort:
         """Effort of searches so far: less where others have told what theirs found."""
-        return self._tightening.effort.plus(self._horizon_search.effort)
+        return self._exact_search.effort.plus(self._horizon_search.effort)
 
     def offer(self, claims: Mapping[bytes, Finding]) -> None:
         """Takes what others have found for this grammar, vocabulary and limits, as their `learned` returned it: answers
@@ -132,7 +132,7 @@ class SearchedDistances:
 
     def learned(self) -> dict[bytes, Finding]:
         """Claims found by searches since the last call, for others, who may `offer` them."""
-        found = [completion for completion in self._tightening.untold() if completion.configurations[0] != self.start]
+        found = [completion for completion in self._exact_search.untold() if completion.configurations[0] != self.start]
         return dict(map(self._claims.stated, found)) | self._horizon_search.learned()
 
     @property
@@ -190,10 +190,10 @@ class SearchedDistances:
 
     def _tightened(self, configuration: int) -> tuple[int, int]:
         """The least distance that any search has found here, and the next string of its completion."""
-        exact, known = self._tightening.known(configuration), self._known(configuration)
+        exact, known = self._exact_search.known(configuration), self._known(configuration)
         if exact is None or exact >= known[0]:
             return known
-        return exact, self._tightening.witness(configuration) if exact else -1
+        return exact, self._exact_search.witness(configuration) if exact else -1
 
     def _bounds(self, configurations: Ints) -> Ints:
         """Distances that are known without a search from there: additive, or of the search from the start."""
@@ -219,7 +219,7 @@ class SearchedDistances:
 
     def _found_horizon(self, configuration: int, tokens: int) -> Horizon:
         horizon = self._horizon_search.of(configuration, tokens, self._bounds)
-        cut = self._left_out(configuration)
+        cut = self._added_witness(configuration)
         if cut is not None:
             string, after = cut
             distance = int(self._bounds(np.array([after], np.int32))[0])
@@ -228,9 +228,9 @@ class SearchedDistances:
         if fits.any() or tokens < 0 or self._tables.accepts(configuration):
             return horizon
         distance, string = self._horizon_search.vouched(configuration)
-        if self._tightening.within(configuration, tokens + 1, self._step_fuel):
-            string = self._tightening.witness(configuration)
-            distance = 1 + (self._tightening.known(self._tables.after(configuration, string)) or 0)
+        if self._exact_search.within(configuration, tokens + 1, self._step_fuel):
+            string = self._exact_search.witness(configuration)
+            distance = 1 + (self._exact_search.known(self._tables.after(configuration, string)) or 0)
         if distance <= min(tokens + 1, INFINITE - 1):
             after = self._tables.after(configuration, string)
             horizon = horizon.plus(after, string, distance - 1)  # a narrow place may not have it
@@ -240,17 +240,17 @@ class SearchedDistances:
     def _tighten_unknown(self, configuration: int) -> None:
         _ = self.minimum  # its path is part of every grammar, so it comes before any smaller search
         if self._additive(configuration) >= INFINITE:
-            self._tightening.within(configuration, INFINITE - 1, self._step_fuel)
+            self._exact_search.within(configuration, INFINITE - 1, self._step_fuel)
 
     def _searched(self) -> Minimum:
         """The minimum: proved by the exact search, or as far as it came, and what a descent then finds."""
         bound, fuel, start = self._additive(self.start), self.limits.start_fuel, self.start
         if bound == 0:
             return Minimum(0, True)
-        found = self._tightening.within(start, bound - 1, fuel, led=bound > FEW) or self._path
-        if not found and self._tightening.least(start) < bound < INFINITE:
+        found = self._exact_search.within(start, bound - 1, fuel, led=bound > FEW) or self._path
+        if not found and self._exact_search.least(start) < bound < INFINITE:
             self._path = beam_bound(self._tables, self._distances, self.vocabulary, start, bound, fuel)
-        self._on_the_way = self._path | self._tightening.completions()
+        self._on_the_way = self._path | self._exact_search.completions()
         ways = sorted((at, *way) for at, way in self._on_the_way.items())
         self._ways = KnownWays(*np.array(ways, np.int32).reshape(-1, 3).T.copy())
         self._on_ways = np.full(self._ways.places.max(initial=-1) + 2, INFINITE, np.int32)
@@ -258,7 +258,7 @@ class SearchedDistances:
         self._configurations.trim(self._on_the_way)  # what else the search has taken can be made again
         self._tables.pack()
         bound = min(bound, self._on_the_way.get(start, (INFINITE, -1))[0])
-        return Minimum(bound, self._tightening.least(start) >= bound)
+        return Minimum(bound, self._exact_search.least(start) >= bound)
 
     def _search_within(self, configuration: int, tokens: int) -> int:
         """A distance of at most `tokens` that a search finds, else INFINITE."""
@@ -267,13 +267,13 @@ class SearchedDistances:
             return known
         if tokens < 0:
             return INFINITE
-        if self._tightening.within(configuration, tokens, self._step_fuel):
-            return self._tightening.known(configuration) or 0
+        if self._exact_search.within(configuration, tokens, self._step_fuel):
+            return self._exact_search.known(configuration) or 0
         if not self._tables.expand([configuration], self._step_fuel):
             return INFINITE
         return self._horizon(configuration, tokens - 1).nearest()[0]
 
-    def _left_out(self, configuration: int) -> tuple[int, int] | None:
+    def _added_witness(self, configuration: int) -> tuple[int, int] | None:
         """The next string of the witness, and the configuration behind it, where masks may not have it otherwise."""
         if self._tables.is_narrow(configuration):
             return self._found_cut(configuration, readable=True)

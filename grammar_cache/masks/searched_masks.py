@@ -57,7 +57,7 @@ class SearchedMasks(SearchedDistances):
         horizon = self._horizon(configuration, tokens)
         fits = horizon.configurations[horizon.distances <= tokens]
         also = list(self.vocabulary.stop_ids) if self._tables.accepts(configuration) else []
-        cut = self._left_out(configuration)
+        cut = self._added_witness(configuration)
         if cut is not None and cut[1] in fits:
             also += self._spellings(cut[0])
         if self._tables.is_narrow(configuration):

@@ -39,7 +39,7 @@ class TabledGrammar(CompiledGrammar):
         self._horizons = LruCache(grammar.limits.table_bytes // 8)
         self._tight_masks = LruCache(grammar.limits.table_bytes // 8)
         tokens = min(searched.tokens, self._tabled(self.start).distance)
-        least = max(self._tightening.least(self.start), table.least)
+        least = max(self._exact_search.least(self.start), table.least)
         self._minimum = Minimum(tokens, searched.exact or least >= tokens)
 
     def anew(self) -> TabledGrammar:

@@ -55,7 +55,7 @@ class BoundedGrammar(CompiledGrammar):
         self.bound = bound
         least = _LeastItems(self._configurations, self._distances, bound)
         self._tables = _BoundedTables(self._configurations, grammar.vocabulary, grammar.limits.table_bytes, least)
-        self._tightening = ExactSearch(self._tables, self._lower_bounds)
+        self._exact_search = ExactSearch(self._tables, self._lower_bounds)
         self._minimum, self._path = None, {}
         self._begin_searches(None)
         self.start = least.of_one(self.start)

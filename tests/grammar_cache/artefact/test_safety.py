@@ -239,6 +239,6 @@ def test_completions_that_are_believed_are_completions() -> None:
                 refused[name] += 1
                 continue
             for configuration in range(loaded.size["configurations"]):
-                if loaded._tightening.known(configuration) is not None:
-                    finish(loaded, configuration, loaded._tightening.known(configuration) or 0)
+                if loaded._exact_search.known(configuration) is not None:
+                    finish(loaded, configuration, loaded._exact_search.known(configuration) or 0)
     assert min(refused[name] / arrays[name].size for name in ("level_first", "parent", "string", "onward")) > 5

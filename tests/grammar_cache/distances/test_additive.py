@@ -256,7 +256,7 @@ def test_a_shorter_completion_is_found_beyond_the_reach_of_the_exact_search() ->
     vocabulary = Vocabulary([b"x", b"a", b"ab", b"b", b"(", b"[", b")", b"]"], [8])
     found = [compile_expression(Grammar(rules, "s"), vocabulary, Limits(start_fuel=fuel)) for fuel in (0, 45_000)]
     assert [(g.minimum.tokens, g.minimum.exact) for g in found] == [(45, False), (30, True)]
-    assert found[1]._tightening.known(found[1].start) is None
+    assert found[1]._exact_search.known(found[1].start) is None
     assert vocabulary.text(found[1].witness(found[1].start)) == b"xab" * 15
     assert len(found[1].witness(found[1].start)) == 30
 

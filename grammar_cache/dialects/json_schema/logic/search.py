@@ -46,7 +46,7 @@ class Search:
 
     def __init__(
         self,
-        surroundings: SearchContext,
+        context: SearchContext,
         reader: FactReader,
         levels: int,
         *,
@@ -54,7 +54,7 @@ class Search:
         denials: Denials = Denials.EACH,
         forgiving: bool = False,
     ) -> None:
-        self._surroundings = surroundings
+        self._context = context
         self._reader = reader
         self._levels = levels
         self._loose = loose
@@ -113,19 +113,19 @@ class Search:
         follows from others.
         """
         own = tuple(branch.own)
-        self._surroundings.spend(own[-1] if own else "", len(own) + 1)
+        self._context.spend(own[-1] if own else "", len(own) + 1)
         key, names = own, tuple[str, ...]()
         if not self._loose:
             stated = self._reader.written.schemas(branch)
             left = () if branch.groups else self._left(branch)  # what is yet to be chosen may evaluate more
             key = (*stated, *(atom for atom in own if not is_schema(atom)), *left)
             names = written_names(branch, stated, self._facts)
-            self._surroundings.spend(own[-1] if own else "", len(names) // _NAMES_OF_A_STEP)
+            self._context.spend(own[-1] if own else "", len(names) // _NAMES_OF_A_STEP)
         shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval, names)
         if shape.values and branch.unequal:
             atoms = tuple(item.atom for item in branch.unequal)
             shape = replace(shape, key=(*key, *atoms), denied=frozenset(filter(None, map(self._reader.denied, atoms))))
-        types = self._surroundings.possible(shape, self._levels)
+        types = self._context.possible(shape, self._levels)
         return shape if types == shape.types else replace(shape, types=types)
 
     def _expand(self, branch: Branch) -> None:
@@ -178,10 +178,10 @@ class Search:
         if item.own:
             branch.note(item, self._facts(item.atom))
             excluded = len(branch.text.excluded) + len(branch.interval.excluded)
-            self._surroundings.spend(item.atom, excluded // _VALUES_OF_A_STEP)
+            self._context.spend(item.atom, excluded // _VALUES_OF_A_STEP)
             return True
-        self._surroundings.spend(item.atom)
-        end = self._surroundings.end(item.atom)
+        self._context.spend(item.atom)
+        end = self._context.end(item.atom)
         item = item if end == item.atom else Todo(end, item.parent, choices=item.choices, named=item.atom)
         if item.parent is not None:
             branch.steps.append((item.parent.atom, item.atom))
@@ -208,7 +208,7 @@ class Search:
         if facts.asserts:
             branch.todo.append(Todo(item.atom, item, own=True, choices=item.choices))
         groups = len(facts.choices)
-        self._surroundings.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
+        self._context.spend(item.atom, groups * max(_STEPS_OF_A_CHOICE, groups // 8))
         branch.groups.extend(self._group(item, ways) for ways in facts.choices)
         for group in facts.exactly:
             self._take_one(branch, item, group)
@@ -216,7 +216,7 @@ class Search:
 
     def _take_one(self, branch: Branch, item: Todo, group: tuple[str, ...]) -> None:
         """One of the atoms holds and no other: types of all of whose values two of them hold are out."""
-        held = frozenset[str]() if self._loose else self._surroundings.held_twice(group)
+        held = frozenset[str]() if self._loose else self._context.held_twice(group)
         if not branch.types.isdisjoint(held):
             branch.types -= held
             branch.todo.append(Todo(self._of_types(ANY_TYPE - held, item.atom), item, choices=item.choices))
@@ -233,19 +233,19 @@ class Search:
         denied = negation(atom)
         if branch.types & types == _OBJECT and self._members_exclude(branch, denied):
             return left
-        return left if self._surroundings.excluded(denied, (*branch.own, *left)) else None
+        return left if self._context.excluded(denied, (*branch.own, *left)) else None
 
     def _members_exclude(self, branch: Branch, atom: str) -> bool:
         """Whether listed values of members leave no object of which the atom holds too."""
         if not self._facts(atom).objects:
             return False
         for own in branch.unread:
-            more = self._surroundings.member_values(own)
+            more = self._context.member_values(own)
             branch.members = branch.members.both(more)
-            self._surroundings.spend(own, (branch.members.size + more.size) // _VALUES_OF_A_STEP)
+            self._context.spend(own, (branch.members.size + more.size) // _VALUES_OF_A_STEP)
         branch.unread = ()
-        asked = self._surroundings.member_values(atom)
-        self._surroundings.spend(atom, asked.size // _VALUES_OF_A_STEP)
+        asked = self._context.member_values(atom)
+        self._context.spend(atom, asked.size // _VALUES_OF_A_STEP)
         return branch.members.excludes(asked)
 
     def _of_types(self, types: frozenset[str], origin: str) -> str:
@@ -258,7 +258,7 @@ class Search:
 
     def _one_way_each(self, group: tuple[str, ...], types: frozenset[str]) -> tuple[Conjunction, ...]:
         """One of the atoms, and none of the others, of values of these types."""
-        return tuple((atom,) for atom in group) if self._loose else self._surroundings.one_alone(group, types)
+        return tuple((atom,) for atom in group) if self._loose else self._context.one_alone(group, types)
 
     def _group(self, owner: Todo, ways: tuple[Conjunction, ...]) -> ConjunctionGroup:
         """Group of these ways. Where it matters which of the ways are gone, several may be gone together."""
@@ -284,14 +284,14 @@ class Search:
         for way in group.ways:
             verdicts = [self._verdict(branch, atom, group.owner) for atom in way]
             if False not in verdicts:
-                found.setdefault(tuple(map(self._surroundings.end, way)), way)
+                found.setdefault(tuple(map(self._context.end, way)), way)
                 gone = gone or (None not in verdicts and not group.watched)
         return None if gone else tuple(found.values())
 
     def _verdict(self, branch: Branch, atom: str, owner: Todo) -> bool | None:
         """Whether an atom holds in the branch anyway, or never; None where that is open."""
-        self._surroundings.spend(atom)
-        end = self._surroundings.end(atom)
+        self._context.spend(atom)
+        end = self._context.end(atom)
         if end in branch.seen:
             self._check_loop(Todo(end, owner))
             return True
