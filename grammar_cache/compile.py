@@ -21,13 +21,11 @@ from grammar_cache.errors import GrammarSyntaxError, LimitExceeded, UnsupportedF
 from grammar_cache.expression import Grammar
 from grammar_cache.grammar import ALGORITHM_VERSION, CompiledGrammar
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.network.network import build
 from grammar_cache.special_tokens import ESCAPE, UNKNOWN_TOKENIZER, SpecialTokens
 from grammar_cache.unique_items.unique_items_grammar import with_unique_items
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-
-DEFAULT_LIMITS = Limits()
 
 _NAMING = frozenset({"gbnf", "lark", "structural_tag"})
 """Kinds of constraints that may name special tokens."""

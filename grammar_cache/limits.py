@@ -81,3 +81,6 @@ class Limits:
     def deciding(self) -> dict[str, int]:
         """Limits that results depend on, by name: what equal grammars have in common, wherever they are kept."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in CACHE_SIZES}
+
+
+DEFAULT_LIMITS = Limits()

@@ -20,8 +20,9 @@ from benchmarks.schemas.order import in_schema_order
 from benchmarks.tables import markdown, percent
 from benchmarks.vllm.workers import Caps, Failed, Worker
 from grammar_cache import Constraint, GrammarError
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, ENFORCED, REFUSED
+from grammar_cache.limits import DEFAULT_LIMITS
 from server.checking import member_order
 from server.checking.membership import Recogniser
 

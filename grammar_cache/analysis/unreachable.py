@@ -9,10 +9,8 @@ from grammar_cache.dialects.gbnf import compiler as gbnf
 from grammar_cache.dialects.lark.outline import outline
 from grammar_cache.dialects.lark.tokens import tokenize
 from grammar_cache.expression import references
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.special_tokens import UNKNOWN_TOKENIZER, SpecialTokens
-
-DEFAULT_LIMITS = Limits()
 
 
 def unreachable_rules(

@@ -12,15 +12,14 @@ from grammar_cache.dialects.position import line_and_column
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.expression import Alt, Expression, Grammar
 from grammar_cache.expression import text as literal
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 
 START_RULE = "root"
-_DEFAULT = Limits()
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
 
 
-def parse(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
+def parse(text: str, *, limits: Limits = DEFAULT_LIMITS) -> Grammar:
     """Any one of the strings in the array; repeated ones count once."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"choice: longer than {limits.text_bytes} bytes", limit="text_bytes", pointer="")

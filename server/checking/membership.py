@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grammar_cache import Limits
 from grammar_cache.configurations.interner import DEAD, Configurations
 from grammar_cache.expression import Grammar
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.network.network import build
 from grammar_cache.unique_items.places import ItemPlaces
 from server.checking.member_order import Table
@@ -30,8 +30,7 @@ class Verdict:
 class Recogniser:
     """A grammar without tokens. Raises GrammarError when it is made, LimitExceeded also while it judges."""
 
-    def __init__(self, grammar: Grammar, limits: Limits | None = None) -> None:
-        limits = limits or Limits()
+    def __init__(self, grammar: Grammar, limits: Limits = DEFAULT_LIMITS) -> None:
         network = build(grammar, limits)
         configurations = Configurations(network, limits.configurations)
         self._table: Table = ItemPlaces(configurations) if network.unique else configurations

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 
 from grammar_cache import Constraint, LimitExceeded
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
+from grammar_cache.limits import DEFAULT_LIMITS
 from server.checking import member_order
 from server.checking.explanation import Explanation, of_json, of_text
 from server.checking.membership import Recogniser, Verdict

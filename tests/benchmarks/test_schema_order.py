@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from benchmarks.schemas.order import in_schema_order
 from grammar_cache import Constraint, GrammarError
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.configurations.interner import Configurations
+from grammar_cache.limits import DEFAULT_LIMITS
 from grammar_cache.network.network import build
 from server.checking import member_order
 from tests.grammar_cache.dialects.json_schema.oracle import records

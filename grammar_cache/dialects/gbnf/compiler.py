@@ -18,7 +18,7 @@ from grammar_cache.dialects.gbnf.special_terminals import TOKEN_MACROS, SpecialT
 from grammar_cache.dialects.gbnf.tokens import GbnfToken, TokenStream, is_head
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Expression, Grammar, Ref
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens
 
 MAX_COUNT = 10**9
@@ -27,11 +27,12 @@ MAX_COUNT = 10**9
 SHOWN = 8
 """Rules that the message about a missing start rule names."""
 
-_DEFAULT = Limits()
 _MACROS = frozenset({"TagDispatch", "Regex", "Substring"}) | TOKEN_MACROS
 
 
-def parse(text: str, *, start: str = "root", limits: Limits = _DEFAULT, tokens: SpecialTokens = NO_TOKENS) -> Grammar:
+def parse(
+    text: str, *, start: str = "root", limits: Limits = DEFAULT_LIMITS, tokens: SpecialTokens = NO_TOKENS
+) -> Grammar:
     """The grammar whose whole texts are those of the rule `start`; `tokens` may be terminals."""
     if len(text.encode(errors="surrogatepass")) > limits.text_bytes:
         raise LimitExceeded(f"GBNF: longer than {limits.text_bytes} bytes", limit="text_bytes", line=1, column=1)

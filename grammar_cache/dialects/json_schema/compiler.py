@@ -28,14 +28,13 @@ from grammar_cache.dialects.json_schema.strings import strings
 from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
 from grammar_cache.errors import GrammarError
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 
 START_RULE = "root"
-_DEFAULT = Limits()
 
 
 def parse(
-    text: str, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = _DEFAULT
+    text: str, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Grammar:
     """The JSON texts that satisfy a schema, of which the rule "root" derives whole ones.
 
@@ -46,7 +45,7 @@ def parse(
 
 
 def parse_value(
-    schema: Json, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = _DEFAULT
+    schema: Json, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = DEFAULT_LIMITS
 ) -> Grammar:
     """See `parse`, for a schema as `load` gives it."""
     document, layout = Document(schema), spaces.layout(whitespace)

@@ -27,12 +27,11 @@ from grammar_cache.dialects.lexemes.reader import parse as parse_pattern
 from grammar_cache.dialects.lexemes.reader import unwarned
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import Alt, Expression, Grammar
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens, special_terminal
 
 LexerName: TypeAlias = Literal["dynamic", "contextual"]
 
-_DEFAULT = Limits()
 _LISTED = re.compile(r"<\[([0-9]{1,9}(?:-[0-9]{1,9})?(?:,[0-9]{1,9}(?:-[0-9]{1,9})?)*)\]>")
 
 
@@ -41,7 +40,7 @@ def parse(
     *,
     start: str = "start",
     lexer: LexerName = "dynamic",
-    limits: Limits = _DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     tokens: SpecialTokens = NO_TOKENS,
 ) -> Grammar:
     """The grammar whose whole texts are those of the rule `start`; `tokens` may be terminals.
@@ -60,7 +59,7 @@ def read(
     *,
     start: str = "start",
     lexer: LexerName = "dynamic",
-    limits: Limits = _DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     tokens: SpecialTokens = NO_TOKENS,
 ) -> LexedGrammar:
     """The grammar over terminals. Raises a `GrammarError` with line and column."""

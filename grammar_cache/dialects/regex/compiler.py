@@ -18,14 +18,18 @@ from grammar_cache.dialects.regex.pieces import piece_of
 from grammar_cache.dialects.regex.syntax import Flags, RegexReader
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Repeat, Seq
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 
 START_RULE = "root"
-_DEFAULT = Limits()
 
 
 def parse(
-    text: str, *, search: bool = False, ignore_case: bool = False, dot_all: bool = False, limits: Limits = _DEFAULT
+    text: str,
+    *,
+    search: bool = False,
+    ignore_case: bool = False,
+    dot_all: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Expression:
     """The texts that match `text`; with `search`, the texts that hold a match, by the rules of ECMA-262.
 
@@ -53,7 +57,7 @@ def parse(
     return expression
 
 
-def parse_grammar(text: str, *, limits: Limits = _DEFAULT) -> Grammar:
+def parse_grammar(text: str, *, limits: Limits = DEFAULT_LIMITS) -> Grammar:
     """The texts that match `text`, as a grammar of one rule."""
     return Grammar({START_RULE: parse(text, limits=limits)}, START_RULE)
 

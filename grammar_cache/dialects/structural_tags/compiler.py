@@ -26,12 +26,11 @@ from grammar_cache.dialects.structural_tags.token_formats import TokenFormats, o
 from grammar_cache.dialects.structural_tags.xml_parameters import STYLES, xml_parameters
 from grammar_cache.errors import GrammarError, GrammarSyntaxError, LimitExceeded, UnsupportedFeature
 from grammar_cache.expression import EMPTY, Alt, Expression, Grammar
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.special_tokens import NO_TOKENS, SpecialTokens
 
 START = "structural tag"
 
-_DEFAULT = Limits()
 _TAG = re.compile("^/tags/([0-9]+)")
 _SCHEMA_OF_TAG = re.compile("^/structures/([0-9]+)/content/json_schema")
 _UNTIL_THE_END = Until()
@@ -42,7 +41,7 @@ def parse(
     *,
     whitespace: Whitespace = "bounded",
     lenient: bool = False,
-    limits: Limits = _DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
     tokens: SpecialTokens = NO_TOKENS,
 ) -> Grammar:
     """The texts that a structural tag allows. Raises a `GrammarError`, with the pointer to what is to blame."""

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from grammar_cache import CompiledGrammar, Constraint, Limits, Vocabulary, compile_grammar
-from grammar_cache.compile import DEFAULT_LIMITS
 from grammar_cache.constraint import Whitespace
+from grammar_cache.limits import DEFAULT_LIMITS
 
 _LETTERS = [bytes(letters) for size in (1, 2, 3) for letters in product(b"abcd", repeat=size)]
 """Words that are tokens."""

@@ -10,7 +10,8 @@ from math import inf
 import pytest
 
 from grammar_cache import CompiledGrammar, Constraint, Vocabulary, compile_grammar
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
+from grammar_cache.limits import DEFAULT_LIMITS
 from grammar_cache.network.network import Network, build
 from grammar_cache.unique_items.leaving import FUEL
 from grammar_cache.unique_items.text_counts import TextCounts

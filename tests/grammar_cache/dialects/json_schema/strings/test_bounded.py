@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grammar_cache import Constraint
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.json_schema.expressions.matching import belongs
 from grammar_cache.dialects.json_schema.strings import bounded
 from grammar_cache.dialects.regex import compiler as regex
 from grammar_cache.expression import Alt, Repeat, Seq
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.network.network import Network, build
 from server.checking import member_order
 from tests.grammar_cache.dialects.json_schema.oracle import is_valid

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grammar_cache import Constraint
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.json_schema.strings import bounded, strings
+from grammar_cache.limits import DEFAULT_LIMITS
 from grammar_cache.network.network import build
 from server.checking import member_order
 from tests.grammar_cache.dialects.json_schema.oracle import is_valid

@@ -9,10 +9,10 @@ import pytest
 
 from grammar_cache import Constraint
 from grammar_cache.algorithms.lru import LruCache
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.dialects.json_schema.strings import counted_strings
 from grammar_cache.expression import Grammar
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.network.network import Network, build
 
 WORDS = r"^(?:\S+\s+){0,19}\S+$"

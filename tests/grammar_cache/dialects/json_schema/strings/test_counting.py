@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from grammar_cache import Constraint
-from grammar_cache.compile import DEFAULT_LIMITS, parse
+from grammar_cache.compile import parse
 from grammar_cache.configurations.interner import Configurations
 from grammar_cache.dialects.json_schema.strings import counting
 from grammar_cache.expression import Automaton, Repeat
-from grammar_cache.limits import Limits
+from grammar_cache.limits import DEFAULT_LIMITS, Limits
 from grammar_cache.network.network import build
 
 PATTERNS = st.sampled_from(
