@@ -10,6 +10,9 @@ an automaton (`looking`), which unrolls counts and so has a limit of its own.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from grammar_cache.dialects.bottom_up import operands, values_of_parts
 from grammar_cache.dialects.regex.closing import close
 from grammar_cache.dialects.regex.elimination import expression_of
 from grammar_cache.dialects.regex.fragment import BeyondFragments
@@ -17,7 +20,7 @@ from grammar_cache.dialects.regex.looking import automaton_of
 from grammar_cache.dialects.regex.pieces import piece_of
 from grammar_cache.dialects.regex.syntax import Flags, RegexReader
 from grammar_cache.errors import LimitExceeded
-from grammar_cache.expression import Alt, And, Expression, Grammar, Not, Repeat, Seq
+from grammar_cache.expression import Expression, Grammar
 from grammar_cache.limits import DEFAULT_LIMITS, Limits
 
 START_RULE = "root"
@@ -64,20 +67,8 @@ def parse_grammar(text: str, *, limits: Limits = DEFAULT_LIMITS) -> Grammar:
 
 def size(expression: Expression) -> int:
     """Nodes of the expression as a tree; anchors make shared parts, which are counted wherever they stand."""
-    sizes: dict[int, int] = {}
-    stack = [expression]
-    while stack:
-        node = stack[-1]
-        waiting = [child for child in _children(node) if id(child) not in sizes]
-        if waiting:
-            stack.extend(waiting)
-        else:
-            stack.pop()
-            sizes[id(node)] = 1 + sum(sizes[id(child)] for child in _children(node))
-    return sizes[id(expression)]
+    return values_of_parts(expression, _size)[id(expression)]
 
 
-def _children(node: Expression) -> tuple[Expression, ...]:
-    if isinstance(node, Seq | Alt | And):
-        return node.items
-    return (node.item,) if isinstance(node, Repeat | Not) else ()
+def _size(node: Expression, sizes: Mapping[int, int]) -> int:
+    return 1 + sum(sizes[id(part)] for part in operands(node))

@@ -8,9 +8,11 @@ else with its short escape, else as \\u00XX with either case of the digits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from json.encoder import encode_basestring
 
+from grammar_cache.dialects.bottom_up import values_of_parts
 from grammar_cache.dialects.json_schema.expressions.combine import alt, chars, seq
 from grammar_cache.expression import (
     ANY_CHAR,
@@ -40,7 +42,8 @@ def quoted(text: str) -> Bytes:
 
 def encoded(texts: Expression, characters: Callable[[CharClass], Expression] | None = None) -> Expression:
     """The spellings of the texts of an expression over code points; `characters`: what stands for those of a class."""
-    return _rebuilt(texts, {}, characters or encoded_class)
+    spelled: dict[int, Expression] = values_of_parts(texts, partial(_spellings, characters or encoded_class))
+    return spelled[id(texts)]
 
 
 def encoded_class(members: CharClass) -> Expression:
@@ -115,49 +118,26 @@ def _full_character() -> Expression:
 FULL_CHARACTER = _full_character()
 
 
-def _rebuilt(
-    root: Expression, done: dict[int, Expression], characters: Callable[[CharClass], Expression]
+def _spellings(
+    characters: Callable[[CharClass], Expression], node: Expression, spelled: Mapping[int, Expression]
 ) -> Expression:
-    """Bottom up with a stack of its own: a regex may be nested as deep as the limits allow."""
-    stack = [root]
-    while stack:
-        node = stack[-1]
-        waiting = [child for child in _children(node) if id(child) not in done]
-        if waiting:
-            stack.extend(waiting)
-            continue
-        stack.pop()
-        done[id(node)] = _rebuilt_node(node, lambda child: done[id(child)], characters)
-    return done[id(root)]
-
-
-def _rebuilt_node(
-    node: Expression,
-    child: Callable[[Expression], Expression],
-    characters: Callable[[CharClass], Expression],
-) -> Expression:
+    """The spellings of an expression by those of its parts."""
     match node:
         case CharClass():
             return characters(node)
         case Bytes():
             return _encoded_bytes(node)
         case Seq(items):
-            return seq(*map(child, items))
+            return seq(*[spelled[id(item)] for item in items])
         case Alt(items):
-            return alt(map(child, items))
+            return alt(spelled[id(item)] for item in items)
         case And(items):
-            return And(tuple(map(child, items)))
+            return And(tuple([spelled[id(item)] for item in items]))
         case Repeat(item, least, most):
-            return Repeat(child(item), least, most)
+            return Repeat(spelled[id(item)], least, most)
         case Not(item):
-            return And((Repeat(CHARACTER, 0, None), Not(child(item))))
+            return And((Repeat(CHARACTER, 0, None), Not(spelled[id(item)])))
         case Ref(name):
             raise AssertionError(f"a regex names no rules, but this one names {name}")
         case Automaton():
             raise AssertionError("a regex brings no automaton")
-
-
-def _children(node: Expression) -> tuple[Expression, ...]:
-    if isinstance(node, Seq | Alt | And):
-        return node.items
-    return (node.item,) if isinstance(node, Repeat | Not) else ()

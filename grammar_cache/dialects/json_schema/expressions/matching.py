@@ -8,9 +8,12 @@ expression, if it is small. Knows no JSON.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import TypeAlias
 
 from grammar_cache.automata.builder import minimal_automaton
+from grammar_cache.dialects.bottom_up import values_of_parts
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Not, Ref, Repeat, Seq
 
@@ -84,21 +87,10 @@ def _whole(table: _Table, text: str) -> bool:
 
 def _tables(expression: Expression, text: str) -> dict[int, _Table]:
     """The tables of all parts, by their identities."""
-    tables: dict[int, _Table] = {}
-    stack = [expression]
-    while stack:
-        node = stack[-1]
-        waiting = [child for child in _children(node) if id(child) not in tables]
-        if waiting:
-            stack.extend(waiting)
-            continue
-        stack.pop()
-        if id(node) not in tables:
-            tables[id(node)] = _table(node, text, tables)
-    return tables
+    return values_of_parts(expression, partial(_table, text))
 
 
-def _table(node: Expression, text: str, tables: dict[int, _Table]) -> _Table:
+def _table(text: str, node: Expression, tables: Mapping[int, _Table]) -> _Table:
     count = len(text) + 1
     match node:
         case CharClass(ranges):
@@ -174,9 +166,3 @@ def _power(table: _Table, exponent: int, count: int) -> _Table:
         table = _after(table, table)
         exponent >>= 1
     return found
-
-
-def _children(node: Expression) -> tuple[Expression, ...]:
-    if isinstance(node, Seq | Alt | And):
-        return node.items
-    return (node.item,) if isinstance(node, Repeat | Not) else ()
