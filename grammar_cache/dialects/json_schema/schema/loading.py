@@ -13,6 +13,7 @@ from typing import NoReturn, TypeAlias
 
 import numpy as np
 
+from grammar_cache.dialects.position import line_and_column
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 
@@ -81,7 +82,7 @@ def _check_nesting(text: str, most: int, subject: str) -> None:
             depth += 1
             if depth > most:
                 message = f"{subject} nests more than {most} levels"
-                line, column = _position(text, match.start())
+                line, column = line_and_column(text, match.start())
                 raise LimitExceeded(message, limit="nesting", line=line, column=column)
         elif bracket in "]}":
             depth -= 1
@@ -130,9 +131,5 @@ def _refuse(literal: str) -> NoReturn:
 
 
 def _syntax(text: str, message: str, place: int) -> GrammarSyntaxError:
-    line, column = _position(text, place)
+    line, column = line_and_column(text, place)
     return GrammarSyntaxError(message, line=line, column=column)
-
-
-def _position(text: str, place: int) -> tuple[int, int]:
-    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
