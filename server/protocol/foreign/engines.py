@@ -20,7 +20,8 @@ from server.protocol.foreign.field import (
 )
 
 _NUMBER: tuple[JsonType, ...] = ("number",)
-_SAMPLING = "what is drawn is said by temperature, top_p, top_k, min_p, penalties and seed: leave it out"
+SAMPLING = "what is drawn is said by temperature, top_p, top_k, min_p, penalties and seed: leave it out"
+"""Hint for whoever sends another way to draw tokens."""
 _ROUTED = "one engine answers all requests: leave it out"
 _PROMPT = "send messages"
 _TEXT_ONLY = "messages and answers are text: leave it out"
@@ -31,21 +32,21 @@ _TIME = "the budget is in tokens: send max_tokens"
 
 _LLAMA_CPP: Mapping[str, Foreign] = {
     "backend_sampling": Foreign(EITHER),
-    "dry_allowed_length": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "dry_base": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "dry_penalty_last_n": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "dry_sequence_breakers": Foreign(NEVER, _SAMPLING, ("array",)),
-    "dynatemp_exponent": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "dry_allowed_length": Foreign(NEVER, SAMPLING, _NUMBER),
+    "dry_base": Foreign(NEVER, SAMPLING, _NUMBER),
+    "dry_penalty_last_n": Foreign(NEVER, SAMPLING, _NUMBER),
+    "dry_sequence_breakers": Foreign(NEVER, SAMPLING, ("array",)),
+    "dynatemp_exponent": Foreign(NEVER, SAMPLING, _NUMBER),
     "image_data": Foreign(EMPTY_LIST, _TEXT_ONLY),
     "lora": Foreign(EMPTY_LIST, _ADAPTERS),
-    "min_keep": Foreign(ZERO, _SAMPLING),
-    "mirostat_eta": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "mirostat_tau": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "min_keep": Foreign(ZERO, SAMPLING),
+    "mirostat_eta": Foreign(NEVER, SAMPLING, _NUMBER),
+    "mirostat_tau": Foreign(NEVER, SAMPLING, _NUMBER),
     "n_cache_reuse": Foreign(NEVER, "prompts that begin alike are cached anyway: leave it out", _NUMBER),
     "n_discard": Foreign(NEVER, "messages are never cut: leave it out", _NUMBER),
     "n_indent": Foreign(ZERO, "send a grammar that indents"),
     "parse_tool_calls": Foreign(EITHER),
-    "penalize_nl": Foreign(OFF, _SAMPLING),
+    "penalize_nl": Foreign(OFF, SAMPLING),
     "post_sampling_probs": Foreign(EITHER, "log-probabilities are the model's own: leave it out"),
     "response_fields": Foreign(EMPTY_LIST, _TOLD),
     "return_progress": Foreign(OFF, _TOLD),
@@ -56,10 +57,10 @@ _LLAMA_CPP: Mapping[str, Foreign] = {
     "sse_ping_interval": Foreign((-1,), "nothing is sent in between: leave it out"),
     "t_max_predict_ms": Foreign((0, -1), _TIME),
     "t_max_prompt_ms": Foreign((0, -1), _TIME),
-    "tfs_z": Foreign(ONE, _SAMPLING),
+    "tfs_z": Foreign(ONE, SAMPLING),
     "thinking_forced_open": Foreign(OFF, _THINKING),
-    "top_n_sigma": Foreign((-1, 0), _SAMPLING),
-    "xtc_threshold": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "top_n_sigma": Foreign((-1, 0), SAMPLING),
+    "xtc_threshold": Foreign(NEVER, SAMPLING, _NUMBER),
 }
 
 _OLLAMA: Mapping[str, Foreign] = {
@@ -79,9 +80,9 @@ OPTIONS: Mapping[str, Foreign] = {
     "logits_all": Foreign(NEVER, _LOADING, _BOOLEAN),
     "low_vram": Foreign(NEVER, _LOADING, _BOOLEAN),
     "main_gpu": Foreign(NEVER, _LOADING, _NUMBER),
-    "mirostat": Foreign(ZERO, _SAMPLING),
-    "mirostat_eta": Foreign(NEVER, _SAMPLING, _NUMBER),
-    "mirostat_tau": Foreign(NEVER, _SAMPLING, _NUMBER),
+    "mirostat": Foreign(ZERO, SAMPLING),
+    "mirostat_eta": Foreign(NEVER, SAMPLING, _NUMBER),
+    "mirostat_tau": Foreign(NEVER, SAMPLING, _NUMBER),
     "num_batch": Foreign(NEVER, _LOADING, _NUMBER),
     # Prompts are never cut, and answers may go on behind it in Ollama too: it says how much memory there is.
     "num_ctx": Foreign(NEVER, _LOADING, _NUMBER),
@@ -90,9 +91,9 @@ OPTIONS: Mapping[str, Foreign] = {
     "num_keep": Foreign(NEVER, "messages are never cut: leave it out", _NUMBER),
     "num_thread": Foreign(NEVER, _LOADING, _NUMBER),
     "numa": Foreign(NEVER, _LOADING, _BOOLEAN),
-    "penalize_newline": Foreign((True,), _SAMPLING),
-    "tfs_z": Foreign(ONE, _SAMPLING),
-    "typical_p": Foreign(ONE, _SAMPLING),
+    "penalize_newline": Foreign((True,), SAMPLING),
+    "tfs_z": Foreign(ONE, SAMPLING),
+    "typical_p": Foreign(ONE, SAMPLING),
     "use_mlock": Foreign(NEVER, _LOADING, _BOOLEAN),
     "use_mmap": Foreign(NEVER, _LOADING, _BOOLEAN),
     "vocab_only": Foreign(OFF, _LOADING),
@@ -104,7 +105,7 @@ _SGLANG: Mapping[str, Foreign] = {
     "bootstrap_port": Foreign(NEVER, _ROUTED),
     "bootstrap_room": Foreign(NEVER, _ROUTED),
     "custom_labels": Foreign(EMPTY_OBJECT, "send metadata"),
-    "custom_params": Foreign(EMPTY_OBJECT, _SAMPLING),
+    "custom_params": Foreign(EMPTY_OBJECT, SAMPLING),
     "data_parallel_rank": Foreign(NEVER, _ROUTED),
     "disagg_prefill_dp_rank": Foreign(NEVER, _ROUTED),
     "extra_key": Foreign(NEVER, "send metadata"),
@@ -146,11 +147,11 @@ _TENSORRT_LLM: Mapping[str, Foreign] = {
     "injected_chat_template_kwargs": Foreign(EMPTY_LIST, "send chat_template_kwargs"),
     "lora_request": Foreign(NEVER, _ADAPTERS),
     "media_io_kwargs": Foreign(EMPTY_OBJECT, _TEXT_ONLY),
-    "prompt_ignore_length": Foreign(ZERO, _SAMPLING),
+    "prompt_ignore_length": Foreign(ZERO, SAMPLING),
     "prompt_token_ids": Foreign(NEVER, _PROMPT),
     "prompt_token_ids_b64": Foreign(NEVER, _PROMPT),
     "return_context_logits": Foreign(OFF, _TOLD),
-    "top_p_min": Foreign(ZERO, _SAMPLING),
+    "top_p_min": Foreign(ZERO, SAMPLING),
 }
 
 _TGI: Mapping[str, Foreign] = {
