@@ -20,7 +20,7 @@ from server.access.caller import Caller
 from server.access.fair_queue import FairQueue
 from server.access.permissions import check_constraint
 from server.admission import Admission, Stage
-from server.backends.backend import Backend, Piece, State, Unavailable, Work
+from server.backends.backend import SHUTTING_DOWN, Backend, Piece, State, Unavailable, Work
 from server.decoding.answer import Answer
 from server.engines.contract import ChatModel, EngineError
 from server.grammars.compiled import Certified
@@ -62,7 +62,7 @@ _NOT_NOW: Mapping[State, tuple[ErrorCode, str]] = {
     State.STARTING: (ErrorCode.NOT_READY, "the model is not ready"),
     State.RESTARTING: (ErrorCode.ENGINE_RESTARTING, "the engine has failed and is being restarted"),
     State.FAILED: (ErrorCode.ENGINE_FAILED, "the model has failed; the log says why"),
-    State.STOPPED: (ErrorCode.SHUTTING_DOWN, "the server is shutting down"),
+    State.STOPPED: (ErrorCode.SHUTTING_DOWN, SHUTTING_DOWN),
 }
 
 

@@ -24,6 +24,9 @@ from server.decoding.tracing.steps import TraceStep
 from server.engines.contract import ChatModel, EngineError
 from server.grammars.exchange import Exchange
 
+SHUTTING_DOWN = "the server is shutting down"
+"""Reason why an answer under way ends, or isn't begun."""
+
 
 @dataclass(frozen=True, slots=True)
 class Work:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grammar_cache.errors import LimitExceeded
-from server.backends.backend import Backend, Piece, State, Unavailable, Work, first_work
+from server.backends.backend import SHUTTING_DOWN, Backend, Piece, State, Unavailable, Work, first_work
 from server.backends.load import Load
 from server.backends.request import Decoding, Request
 from server.backends.step_times import StepTimes
@@ -32,7 +32,6 @@ FINISH_SECONDS = 5.0
 """Seconds for the step at hand and the witnesses, once answers are to end; who waits longer gets an error."""
 
 _log = logging.getLogger(__name__)
-_ENDING = "the server is shutting down"
 
 
 class EngineLoop(Backend):
@@ -94,7 +93,7 @@ class EngineLoop(Backend):
         request = Request(work, asyncio.get_running_loop())
         self._arriving.put(request)
         if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
-            raise Unavailable(_ENDING)
+            raise Unavailable(SHUTTING_DOWN)
         self._asked.add(request)
         try:
             while (event := await request.events.get()) is not None:
@@ -108,7 +107,7 @@ class EngineLoop(Backend):
     def _abandon(self) -> None:
         """Abandons the thread, on the event loop: nobody waits any longer for a thread that may be stuck."""
         for request in self._asked:
-            request.events.put_nowait(Unavailable(_ENDING))
+            request.events.put_nowait(Unavailable(SHUTTING_DOWN))
 
     def _run(self) -> None:
         try:
@@ -124,8 +123,8 @@ class EngineLoop(Backend):
             self._refuse_all(_as_engine_error(error))
         finally:
             self._stopping.set()
-            self._finish_all("shutdown", Unavailable(_ENDING))
-            self._refuse_all(Unavailable(_ENDING))
+            self._finish_all("shutdown", Unavailable(SHUTTING_DOWN))
+            self._refuse_all(Unavailable(SHUTTING_DOWN))
             self._engine.shutdown()
 
     def _warm_up(self) -> None:
@@ -177,7 +176,7 @@ class EngineLoop(Backend):
         for request in [r for r in self._requests if r.cancelled.is_set()]:
             self._end(request)
         if self._finishing.is_set():
-            self._finish_all("shutdown", Unavailable(_ENDING))
+            self._finish_all("shutdown", Unavailable(SHUTTING_DOWN))
         stepping = list(self._requests)
         if not stepping:
             return

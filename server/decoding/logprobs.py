@@ -47,10 +47,10 @@ def token_logprobs(
     best = highest(finite(row), count).tolist()
     return TokenLogprobs(
         token,
-        _told(logits[token] - total),
-        _told(logits[token] - allowed),
+        told_logprob(logits[token] - total),
+        told_logprob(logits[token] - allowed),
         forced,
-        tuple(Likely(other, _told(logits[other] - total)) for other in best),
+        tuple(Likely(other, told_logprob(logits[other] - total)) for other in best),
     )
 
 
@@ -60,5 +60,6 @@ def _log_sum(logits: NDArray[np.float64]) -> float:
     return float(top + np.log(np.exp(logits - top).sum()))
 
 
-def _told(logprob: float) -> float:
+def told_logprob(logprob: float) -> float:
+    """The log-probability as it is told: neither above 0 by rounding, nor below `LEAST`."""
     return float(min(0.0, max(LEAST, logprob)))

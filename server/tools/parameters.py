@@ -11,14 +11,14 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from grammar_cache.dialects.json_schema.schema.keywords import ANNOTATIONS, REMARKS
+from grammar_cache.dialects.json_schema.schema.keywords import REMARKS
 from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
+from grammar_cache.dialects.structural_tags.xml_parameters import OF_OBJECTS
 from grammar_cache.errors import GrammarError
 from server.tools.forms import ParameterForm
 
 Format: TypeAlias = dict[str, Any]
 
-_OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
 _QUOTE = re.compile(r'["\\]')
 
 
@@ -33,7 +33,7 @@ class Unwritable(ValueError):
 def as_written(schema: Mapping[str, Any]) -> Mapping[str, bool]:
     """Names of an object's parameters, and whether each one is written as it is. Raises Unwritable."""
     for keyword in schema:
-        if keyword not in _OF_OBJECTS:
+        if keyword not in OF_OBJECTS:
             raise Unwritable(f"parameters in tags can't keep {keyword}", f"/{keyword}")
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict):

@@ -41,7 +41,8 @@ STYLES: Mapping[str, Style] = {
     "deepseek_v4_1_xml": Style('<｜DSML｜ parameter name="', *_DEEPSEEK, "</｜DSML｜ parameter>"),
 }
 
-_OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
+OF_OBJECTS = ANNOTATIONS | {"type", "properties", "required", "additionalProperties"}
+"""Keywords of an object whose members can stand in tags."""
 _OF_TEXTS = REMARKS | {"type", "enum", "const"}
 _LAYOUT = repetition(char_class([(0x20, 0x20), (0x0A, 0x0A)]), 0, 2)
 
@@ -60,7 +61,7 @@ def xml_parameters(
     """
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise UnsupportedFeature("parameters in tags are those of a schema of type object", pointer=f"{pointer}/type")
-    only(schema, _OF_OBJECTS, pointer)
+    only(schema, OF_OBJECTS, pointer)
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if not isinstance(properties, dict) or not isinstance(required, list):
         raise GrammarSyntaxError("properties are an object, and required is a list", pointer=pointer)

@@ -23,7 +23,7 @@ from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.backends.backend import DoesNotFit, Piece, Work, first_work
+from server.backends.backend import SHUTTING_DOWN, DoesNotFit, Piece, Work, first_work
 from server.backends.vllm.frontend.capacity import Capacity, Room, room_for
 from server.backends.vllm.frontend.loading import LoadedGrammars
 from server.backends.vllm.frontend.logprobs import told
@@ -48,9 +48,6 @@ STEP_SECONDS = 300.0
 
 SHUTDOWN_SECONDS = 20
 """Seconds until processes that don't end by themselves are killed."""
-
-
-_ENDING = "the server is shutting down"
 
 
 class Instance:
@@ -102,7 +99,7 @@ class Instance:
                     await held.enter_async_context(self._capacity.taken(need, firm=is_searched(work.parameters)))
                     key = await held.enter_async_context(self._key(work))
             except Interrupted:
-                yield Transcript(work, self._vocabulary).interrupted(Ended("shutdown", _ENDING))
+                yield Transcript(work, self._vocabulary).interrupted(Ended("shutdown", SHUTTING_DOWN))
                 return
             events = await held.enter_async_context(aclosing(self._decoded(work, key)))
             async for event in events:
@@ -194,7 +191,7 @@ class Instance:
                 async for output in outputs:
                     yield output
                     if self._finishing is not None:
-                        raise Ended("shutdown", _ENDING)
+                        raise Ended("shutdown", SHUTTING_DOWN)
         except EngineDeadError as error:
             raise Ended("failure", "the engine has ended during this request") from error
         except (EngineGenerateError, VLLMClientError) as error:

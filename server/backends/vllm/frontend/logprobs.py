@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from server.decoding.logprobs import LEAST, Likely, TokenLogprobs
+from server.decoding.logprobs import Likely, TokenLogprobs, told_logprob
 
 
 def told(tokens: Iterable[int], logprobs: Iterable[Mapping[int, Any]] | None, count: int) -> Iterator[TokenLogprobs]:
@@ -18,10 +18,6 @@ def told(tokens: Iterable[int], logprobs: Iterable[Mapping[int, Any]] | None, co
     """
     for token, found in zip(tokens, logprobs or (), strict=False):
         ranked = sorted((-one.logprob, other) for other, one in found.items() if one.logprob > float("-inf"))
-        top = tuple(Likely(other, _told(-logprob)) for logprob, other in ranked[:count])
-        own = _told(found[token].logprob)
+        top = tuple(Likely(other, told_logprob(-logprob)) for logprob, other in ranked[:count])
+        own = told_logprob(found[token].logprob)
         yield TokenLogprobs(token, own, own, None, top)
-
-
-def _told(logprob: float) -> float:
-    return float(min(0.0, max(LEAST, logprob)))
