@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # vLLM's processes import this module, and have to be the fir
     from grammar_cache.constraint import Whitespace
     from server.backends.backend import Work
     from server.backends.vllm.frontend.instance import Instance
-    from server.backends.vllm.frontend.model import FolderModel
+    from server.backends.vllm.frontend.model import VllmModel
     from server.decoding.answer import Answer
 
 OPTIONS = "--dtype bfloat16 --max-model-len 1024 --block-size 32 --enforce-eager"
@@ -84,11 +84,11 @@ async def main(given: Namespace) -> None:
     from vllm.v1.engine.async_llm import AsyncLLM
 
     from server.backends.vllm.frontend.instance import Instance
-    from server.backends.vllm.frontend.model import FolderModel
+    from server.backends.vllm.frontend.model import VllmModel
     from server.backends.vllm.frontend.options import engine_args
 
     folder = given.model or Path(ensure_embedded_model(default_cache(), print))
-    model = FolderModel(folder, None, default_cache(), 1024)
+    model = VllmModel(folder, None, default_cache(), 1024)
     prompts = [tuple(model.encode([{"role": "user", "content": said}])) for said in SAID]
     llm = AsyncLLM.from_engine_args(engine_args(folder, given.options.split()))
     instance = Instance(llm, model.vocabulary)
@@ -114,7 +114,7 @@ async def _steps(llm: AsyncLLM, instance: Instance, prompts: list[tuple[int, ...
             print(f"  {name:14}{_median([cost for cost, _ in costs]).each(TOKENS)}", flush=True)
 
 
-async def _schema(instance: Instance, prompts: list[tuple[int, ...]], model: FolderModel, turns: int) -> None:
+async def _schema(instance: Instance, prompts: list[tuple[int, ...]], model: VllmModel, turns: int) -> None:
     from grammar_cache import Constraint, compile_grammar
     from server.decoding.forced_text import ForcedText
 

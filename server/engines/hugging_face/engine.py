@@ -1,7 +1,7 @@
 """The engine for any causal language model in a local folder, with `transformers`, on a GPU if torch sees one.
 
 Knows sequences, their rows and their failures; how the model is called is `CausalModel`'s business, and how
-a chat becomes tokens is `ChatEncoder`'s.
+a chat becomes tokens is `FolderModel`'s.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.engines.chat import ChatEncoder
-from server.engines.contract import ChatTemplate, Engine, EngineError, Forward, Message, Rendering, SequenceId
+from server.engines.contract import Engine, EngineError, Forward, SequenceId
+from server.engines.folder_model import FolderModel
 from server.engines.hugging_face.batching import Demand, batches
 from server.engines.hugging_face.causal_model import CausalModel
 from server.engines.hugging_face.dtypes import Dtype, resolve_dtype
@@ -68,7 +67,7 @@ class _Extension:
         return Demand(len(lengths), context, max(lengths), sum(lengths))
 
 
-class TransformersEngine(Engine):
+class TransformersEngine(FolderModel, Engine):
     """See `Engine`. Sequences that are stepped together share model calls where that saves time."""
 
     def __init__(
@@ -89,34 +88,13 @@ class TransformersEngine(Engine):
         if not path.is_dir():
             raise ValueError(f"{path} is not a model's folder")
         _set_threads(compute_threads(threads))
-        self.name = name or path.name
-        self.vocabulary = Vocabulary.from_pretrained(path, cache=cache)
-        self._chat = ChatEncoder(path, self.vocabulary)
-        self.chat_template = self._chat.template
+        super().__init__(path, name, cache)
         place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self._model = CausalModel(path, resolve_dtype(dtype, path, place), place)
         self.context_window = self._model.context_window
         self._prefixes = PrefixCache(prefix_cache_bytes)
         self._sequences: dict[SequenceId, _Sequence] = {}
         self._ids = count(1)
-
-    @property
-    def template(self) -> ChatTemplate:
-        return self._chat.facts
-
-    def encode(
-        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
-    ) -> list[int]:
-        return self._chat.encode(messages, most, rendering)
-
-    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
-        return self._chat.encode_text(text, most, special=special)
-
-    def split(self, text: str) -> list[int]:
-        return self._chat.split(text)
-
-    def token_names(self, ids: Sequence[int]) -> list[str]:
-        return self._chat.token_names(ids)
 
     def open(self, prompt: Sequence[int]) -> SequenceId:
         if not 0 < len(prompt) <= self.context_window:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tokenizers import Tokenizer
 
-from server.backends.vllm.frontend.model import FolderModel
+from server.backends.vllm.frontend.model import VllmModel
 from server.engines.chat import ChatEncoder
 from server.engines.contract import Rendering
 from server.engines.hugging_face.engine import TransformersEngine
@@ -102,5 +102,5 @@ def test_models_tell_their_template(tiny_folder: Callable[[str], Path]) -> None:
     folder = tiny_folder("llama")
     source = (folder / "chat_template.jinja").read_text()
     engine = TransformersEngine(folder, threads=1)
-    assert engine.chat_template == FolderModel(folder, None, None, 10).chat_template == source
+    assert engine.chat_template == VllmModel(folder, None, None, 10).chat_template == source
     engine.shutdown()

@@ -11,7 +11,7 @@ from pathlib import Path
 from server.backends.backend import Backend, Piece, State, Unavailable, UnsupportedWork, Work
 from server.backends.load import Load
 from server.backends.vllm.frontend.instance import Instance, opened
-from server.backends.vllm.frontend.model import FolderModel
+from server.backends.vllm.frontend.model import VllmModel
 from server.backends.vllm.frontend.options import engine_args, thought_marks
 from server.backends.vllm.frontend.sampling import is_searched
 from server.backends.vllm.frontend.supervision import Patience, Supervisor
@@ -40,7 +40,7 @@ class VllmBackend(Backend):
         args = partial(engine_args, folder, tuple(options))
         config = args().create_engine_config()
         marks = thought_marks(folder, options)
-        self._model = self.model = FolderModel(folder, name, cache, config.model_config.max_model_len, marks)
+        self._model = self.model = VllmModel(folder, name, cache, config.model_config.max_model_len, marks)
         self._engines: int = config.parallel_config.data_parallel_size
         self._transfers = config.kv_transfer_config is not None
         self._most_logprobs: int = config.model_config.max_logprobs

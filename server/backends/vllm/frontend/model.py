@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.engines.chat import ChatEncoder
-from server.engines.contract import ChatModel, ChatTemplate, Message, Rendering
+from server.engines.contract import ChatTemplate
+from server.engines.folder_model import FolderModel
 from server.engines.thought_marks import ThinkingTemplate, ThoughtMarks
 
 
-class FolderModel(ChatModel):
+class VllmModel(FolderModel):
     """See `ChatModel`. `context_window` is vLLM's to say: it may leave less than the model's own."""
 
     def __init__(
@@ -23,33 +21,14 @@ class FolderModel(ChatModel):
         context_window: int,
         marks: ThoughtMarks | None = None,
     ) -> None:
-        """`cache`: the folder for what is made of the tokenizer; without one it is made at each start. `marks`: those
-        of thoughts, where the operator tells them.
-        """
-        self.name = name or folder.name
-        self.vocabulary = Vocabulary.from_pretrained(folder, cache=cache)
+        """`marks`: those of thoughts, where the operator tells them."""
+        super().__init__(folder, name, cache)
         self.context_window = context_window
-        self._chat = ChatEncoder(folder, self.vocabulary)
         self._marks = marks
-        self.chat_template = self._chat.template
 
     @property
     def template(self) -> ChatTemplate:
-        return with_marks(self._chat.facts, self._marks)
-
-    def encode(
-        self, messages: Sequence[Message], most: int | None = None, rendering: Rendering | None = None
-    ) -> list[int]:
-        return self._chat.encode(messages, most, rendering)
-
-    def encode_text(self, text: str, most: int | None = None, *, special: bool = True) -> list[int]:
-        return self._chat.encode_text(text, most, special=special)
-
-    def split(self, text: str) -> list[int]:
-        return self._chat.split(text)
-
-    def token_names(self, ids: Sequence[int]) -> list[str]:
-        return self._chat.token_names(ids)
+        return with_marks(super().template, self._marks)
 
 
 def with_marks(template: ChatTemplate, marks: ThoughtMarks | None) -> ChatTemplate:

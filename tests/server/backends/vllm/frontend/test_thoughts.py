@@ -30,7 +30,7 @@ def thinker(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_marks_of_a_parser(make_engine: MakeEngine, thinker: Path) -> None:
     """A parser's marks are those that it looks for, and a request's answer comes behind a thought."""
-    from server.backends.vllm.frontend.model import FolderModel
+    from server.backends.vllm.frontend.model import VllmModel
     from server.backends.vllm.frontend.options import engine_args, thought_marks
 
     options = ("--reasoning-parser", "deepseek_r1")
@@ -40,8 +40,8 @@ def test_marks_of_a_parser(make_engine: MakeEngine, thinker: Path) -> None:
     assert not engine_args(thinker, options).reasoning_parser
 
     request = ChatRequest.model_validate({"messages": [{"role": "user", "content": "Hello"}]})
-    plain = prompt_of(request, FolderModel(thinker, None, cache_folder(), 100))
-    behind = prompt_of(request, FolderModel(thinker, None, cache_folder(), 100, marks))
+    plain = prompt_of(request, VllmModel(thinker, None, cache_folder(), 100))
+    behind = prompt_of(request, VllmModel(thinker, None, cache_folder(), 100, marks))
     assert plain.closer is None and behind.closer is not None
     assert behind.closer.text == b"</think>" and behind.tokens[: len(plain.tokens)] == plain.tokens
 
