@@ -17,7 +17,7 @@ from grammar_cache.dialects.json_schema.logic.literal_texts import LiteralTexts
 from grammar_cache.dialects.json_schema.logic.literals import Literals
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.numbers import numbers
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.rule_names import rule_name
 from grammar_cache.dialects.json_schema.rules import Rules, blame
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer

@@ -15,7 +15,7 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
 from grammar_cache.dialects.json_schema.logic.unevaluated import evaluated_items, seen_alone
 from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema import draft as drafts
 from grammar_cache.dialects.json_schema.schema import keywords as tables
 from grammar_cache.dialects.json_schema.schema.atoms import (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from grammar_cache.dialects.json_schema.containers import array_facts, object_facts
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
-from grammar_cache.dialects.json_schema.numbers import numbers
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers import interval as intervals
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
@@ -31,7 +31,7 @@ class Facts:
     types: frozenset[str] = ANY_TYPE
     values: tuple[tuple[Json, ...], ...] = ()
     text: StringFacts = string_facts.FREE
-    interval: Interval = numbers.FREE
+    interval: Interval = intervals.FREE
     array: ArrayFacts = array_facts.FREE
     object: ObjectFacts = object_facts.FREE
     others: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from itertools import combinations
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts, Contains
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts, Some
 from grammar_cache.dialects.json_schema.logic.facts import Facts
-from grammar_cache.dialects.json_schema.numbers.numbers import Bound, Interval
+from grammar_cache.dialects.json_schema.numbers.interval import Bound, Interval
 from grammar_cache.dialects.json_schema.schema.atoms import FALSE, TRUE, Conjunction, negation
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS

@@ -13,7 +13,7 @@ from grammar_cache.dialects.json_schema.containers.array_facts import Contains
 from grammar_cache.dialects.json_schema.containers.keys import ByName
 from grammar_cache.dialects.json_schema.containers.object_facts import Some
 from grammar_cache.dialects.json_schema.logic.shape import Shape
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import NUMBERS, identity, type_name

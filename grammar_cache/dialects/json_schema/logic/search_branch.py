@@ -9,8 +9,8 @@ from typing import TypeAlias
 from grammar_cache.dialects.json_schema.logic import member_values
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.member_values import MemberValues
-from grammar_cache.dialects.json_schema.numbers import numbers
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers import interval as intervals
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
 from grammar_cache.dialects.json_schema.strings import string_facts
@@ -75,7 +75,7 @@ class Branch:
     groups: list[ConjunctionGroup] = field(default_factory=list)
     unequal: list[Todo] = field(default_factory=list)
     text: StringFacts = string_facts.FREE
-    interval: Interval = numbers.FREE
+    interval: Interval = intervals.FREE
     members: MemberValues = member_values.FREE
     unread: Conjunction = ()
     steps: list[tuple[str, str]] = field(default_factory=list)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
-from grammar_cache.dialects.json_schema.numbers.numbers import Interval
+from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE

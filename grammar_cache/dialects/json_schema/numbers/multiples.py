@@ -17,7 +17,8 @@ LARGEST_DIVISOR = 2_000
 _LARGEST_TOGETHER = 10_000
 _WIDEST = 100
 """Powers of ten between steps that must hold together."""
-_EXACTLY = Context(prec=20_000, Emin=-999_999, Emax=999_999)
+EXACTLY = Context(prec=20_000, Emin=-999_999, Emax=999_999)
+"""Context in which no number of a schema is rounded."""
 
 
 def reduced(wanted: Sequence[Decimal], unwanted: Sequence[Decimal]) -> tuple[list[Decimal], list[Decimal]] | None:
@@ -47,7 +48,7 @@ def _common(steps: Sequence[Decimal]) -> Decimal:
     low = min(exponents)
     if max(exponents) - low > _WIDEST:
         raise LimitExceeded(f"multiples of steps more than {_WIDEST} powers of ten apart", limit="rules")
-    return _EXACTLY.scaleb(Decimal(lcm(*(int(_EXACTLY.scaleb(step, -low)) for step in steps))), low)
+    return EXACTLY.scaleb(Decimal(lcm(*(int(EXACTLY.scaleb(step, -low)) for step in steps))), low)
 
 
 def _beside(step: Decimal, wanted: Decimal) -> Decimal:
@@ -55,9 +56,9 @@ def _beside(step: Decimal, wanted: Decimal) -> Decimal:
     low = min(int(step.as_tuple().exponent), int(wanted.as_tuple().exponent))
     if max(step.adjusted(), wanted.adjusted()) - low > _WIDEST:
         return step
-    left, have = (int(_EXACTLY.scaleb(number, -low)) for number in (step, wanted))
+    left, have = (int(EXACTLY.scaleb(number, -low)) for number in (step, wanted))
     # The primes that the step has more often than `wanted`, as often as the step has them; the others are given.
-    return _EXACTLY.scaleb(Decimal(_part(left, left // gcd(left, have))), low)
+    return EXACTLY.scaleb(Decimal(_part(left, left // gcd(left, have))), low)
 
 
 def _part(number: int, primes: int) -> int:
@@ -85,10 +86,10 @@ def within(step: Decimal, low: Decimal, high: Decimal, most: int) -> list[Decima
     """The multiples of a step from `low`, which is not negative, to `high`, or None where they are more than `most`."""
     if max(map(Decimal.adjusted, (step, low, high))) > _WIDEST or min(map(_lowest, (step, low, high))) < -_WIDEST:
         return None
-    if _EXACTLY.subtract(high, low) >= _EXACTLY.multiply(step, Decimal(most)):
+    if EXACTLY.subtract(high, low) >= EXACTLY.multiply(step, Decimal(most)):
         return None
-    first = int(_EXACTLY.divide_int(low, step))
-    found = (_EXACTLY.multiply(step, Decimal(first + count)) for count in range(most + 2))
+    first = int(EXACTLY.divide_int(low, step))
+    found = (EXACTLY.multiply(step, Decimal(first + count)) for count in range(most + 2))
     return [value for value in found if low <= value <= high]
 
 

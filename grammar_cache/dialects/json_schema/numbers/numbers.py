@@ -7,146 +7,32 @@ digits. Digits are capped, because models run away with them (outlines #1131): 2
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from functools import lru_cache
 
 from grammar_cache.dialects.json_schema.expressions.combine import alt, optional, seq
 from grammar_cache.dialects.json_schema.expressions.right_linear import Define
 from grammar_cache.dialects.json_schema.numbers import digits, multiples
 from grammar_cache.dialects.json_schema.numbers.comparing import at_least, at_most
-from grammar_cache.dialects.json_schema.numbers.digit_conditions import Comparison, Condition, Division
-from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
-from grammar_cache.dialects.json_schema.schema.reading import Keywords
-from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.dialects.json_schema.numbers.digit_conditions import LONGEST, Comparison, Condition, Division
+from grammar_cache.dialects.json_schema.numbers.digit_walk import EXACT_DIGITS
+from grammar_cache.dialects.json_schema.numbers.interval import Bound, Interval
+from grammar_cache.dialects.json_schema.numbers.multiples import EXACTLY
 from grammar_cache.expression import ANY_CHAR, NOTHING, And, Bytes, Expression, Not, Ref, Repeat, char_class
 
 NUMBER_RULE = "json.number"
 INTEGER_RULE = "json.integer"
 DIGITS = 20
-_EXACT_DIGITS = 15
-"""Decimals of so many digits are told apart by every reader that keeps numbers as 64-bit floats."""
 _FEW_DIGITS = 6
 """Digits after the point below which numbers that are far from what they must not be taken for have more."""
-_LONGEST_BOUND = 60
 _FEW = 300
 """Multiples between two bounds up to which they are listed instead of counted out."""
-_UTMOST = Decimal(10) ** _LONGEST_BOUND
 _TINIEST = -1000
-_CONTEXT = Context(prec=20_000, Emin=-999_999, Emax=999_999)
 
 _ZERO, _TEN = Decimal(0), Decimal(10)
-_NONE: frozenset[Decimal] = frozenset()
 _DIGIT = char_class([(0x30, 0x39)])
 _NONZERO = char_class([(0x31, 0x39)])
 _ANYTHING = Repeat(ANY_CHAR, 0, None)
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    value: Decimal
-    open: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """The numbers between two bounds, each of which may be absent, that are a multiple of each of `multiples`, of
-    none of `not_multiples`, and none of `excluded`."""
-
-    low: Bound | None = None
-    high: Bound | None = None
-    multiples: tuple[Decimal, ...] = ()
-    not_multiples: tuple[Decimal, ...] = ()
-    excluded: tuple[Decimal, ...] = ()
-    _outside: frozenset[Decimal] = field(init=False, repr=False, compare=False)
-    """Numbers that are excluded, to be looked up: there may be thousands."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_outside", frozenset(self.excluded) if self.excluded else _NONE)
-
-    @staticmethod
-    def read(keywords: Keywords) -> Interval:
-        if keywords.none_of(_KEYWORDS):
-            return FREE
-        low, high = _bounds(keywords, "minimum"), _bounds(keywords, "maximum")
-        interval = Interval(multiples=_multiples(keywords))
-        for bound in low:
-            interval = interval.both(Interval(low=bound))
-        for bound in high:
-            interval = interval.both(Interval(high=bound))
-        return interval
-
-    def both(self, other: Interval) -> Interval:
-        lows = [bound for bound in (self.low, other.low) if bound is not None]
-        highs = [bound for bound in (self.high, other.high) if bound is not None]
-        return Interval(
-            max(lows, key=lambda bound: (bound.value, bound.open), default=None),
-            min(highs, key=lambda bound: (bound.value, not bound.open), default=None),
-            tuple(dict.fromkeys(self.multiples + other.multiples)),
-            tuple(dict.fromkeys(self.not_multiples + other.not_multiples)),
-            tuple(dict.fromkeys(self.excluded + other.excluded)),
-        )
-
-    @property
-    def free(self) -> bool:
-        return self is FREE or self == FREE
-
-    def holds(self, value: Decimal) -> bool:
-        above = self.low is None or (value > self.low.value or (value == self.low.value and not self.low.open))
-        below = self.high is None or (value < self.high.value or (value == self.high.value and not self.high.open))
-        return (
-            above
-            and below
-            and value not in self._outside
-            and all(multiples.is_multiple(value, step) for step in self.multiples)
-            and not any(multiples.is_multiple(value, step) for step in self.not_multiples)
-        )
-
-    @property
-    def name(self) -> str:
-        low = "" if self.low is None else f"{self.low.value}{'<' if self.low.open else '<='}"
-        high = "" if self.high is None else f"{'<' if self.high.open else '<='}{self.high.value}"
-        marks = (("%", self.multiples), ("!%", self.not_multiples), ("!=", self.excluded))
-        return f"{low}x{high}" + "".join(f" {mark}{value}" for mark, values in marks for value in values)
-
-
-FREE = Interval()
-_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"})
-
-
-def _bounds(keywords: Keywords, name: str) -> list[Bound]:
-    """Bounds that `minimum` or `maximum` and its exclusive sibling set, in either form."""
-    exclusive = "exclusive" + name.capitalize()
-    value = keywords.number(name)
-    if keywords.draft.has_boolean_exclusive(keywords.values.get(exclusive)):
-        flag = keywords.boolean(exclusive)
-        found = [] if value is None else [(name, Bound(value, flag))]
-    else:
-        if isinstance(keywords.values.get(exclusive), bool):
-            raise keywords.wrong(exclusive, "a number (true and false are of draft-04)")
-        limit = keywords.number(exclusive)
-        found = [] if value is None else [(name, Bound(value, False))]
-        found += [] if limit is None else [(exclusive, Bound(limit, True))]
-    for keyword, bound in found:
-        if bound.value >= _UTMOST if name == "minimum" else bound.value <= -_UTMOST:
-            message = f"no number beyond this bound is written{LENIENT}"
-            raise UnsupportedFeature(message, pointer=keywords.at(keyword))
-    return [bound for _, bound in found]
-
-
-def _multiples(keywords: Keywords) -> tuple[Decimal, ...]:
-    step = keywords.number("multipleOf")
-    if step is None:
-        return ()
-    if step <= 0:
-        raise keywords.wrong("multipleOf", "a number larger than 0")
-    if step >= _UTMOST:
-        message = f"no multiple of so large a number is written{LENIENT}"
-        raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
-    if multiples.without_tens(step, 0)[1] > multiples.LARGEST_DIVISOR:
-        message = f"multiples of more than {multiples.LARGEST_DIVISOR}, its tens apart, can't be enforced{LENIENT}"
-        raise UnsupportedFeature(message, pointer=keywords.at("multipleOf"))
-    return (step,)
 
 
 def number(interval: Interval, name: str, define: Define, *, integral: bool) -> Expression:
@@ -155,26 +41,27 @@ def number(interval: Interval, name: str, define: Define, *, integral: bool) -> 
         return Ref(INTEGER_RULE if integral else NUMBER_RULE)
     low, high = interval.low, interval.high
     if low is None and high is None and interval.multiples and not interval.excluded:
-        whole = _unsigned_in(interval, Bound(_ZERO, False), None, f"{name} +", define, integral)
+        whole = _unsigned_in(interval, 1, Bound(_ZERO, False), None, name, define, integral)
         return seq(optional(Bytes(b"-")), whole)
     parts = []
     if high is None or high.value > 0 or (high.value == 0 and not high.open):
         start = low if low is not None and low.value >= 0 else Bound(_ZERO, False)
-        parts.append(_unsigned_in(interval, start, high, f"{name} +", define, integral))
+        parts.append(_unsigned_in(interval, 1, start, high, name, define, integral))
     if low is None or low.value < 0:
         start = (
             Bound(high.value.copy_negate(), high.open) if high is not None and high.value < 0 else Bound(_ZERO, True)
         )
         end = None if low is None else Bound(low.value.copy_negate(), low.open)
-        parts.append(seq(Bytes(b"-"), _unsigned_in(interval, start, end, f"{name} -", define, integral)))
+        parts.append(seq(Bytes(b"-"), _unsigned_in(interval, -1, start, end, name, define, integral)))
     return alt(part for part in parts if part != NOTHING)
 
 
 def _unsigned_in(
-    interval: Interval, low: Bound, high: Bound | None, name: str, define: Define, integral: bool
+    interval: Interval, sign: int, low: Bound, high: Bound | None, name: str, define: Define, integral: bool
 ) -> Expression:
-    """Numbers without sign from `low`, which is not negative, to `high`, that meet the interval's other conditions."""
-    sign = -1 if name.endswith("-") else 1
+    """Numbers without their sign, from `low`, which is not negative, to `high`, that meet the interval's other
+    conditions with it. `name`: without the sign, of the rule that they may need.
+    """
     excluded = [abs(value) for value in interval.excluded if value * sign > 0 or (value == 0 and sign > 0)]
     if not interval.multiples and not interval.not_multiples:
         return _magnitudes(low, high, excluded, integral) if excluded else _between(low, high, integral)
@@ -182,18 +69,20 @@ def _unsigned_in(
     if reduced is None:
         return NOTHING
     few = multiples.within(reduced[0][0], low.value, high.value, _FEW) if reduced[0] and high is not None else None
-    if few is not None and all(len(value.normalize().as_tuple().digits) <= _EXACT_DIGITS for value in few):
+    if few is not None and all(len(value.normalize().as_tuple().digits) <= EXACT_DIGITS for value in few):
         fits = (value for value in few if interval.holds(value * sign) and not (low.open and value == low.value))
         return digits.listed(fits, multiples.places(reduced[0][0]), integral=integral)
     conditions: list[Condition] = [Division(step, True) for step in reduced[0]]
     conditions += [Division(step, False) for step in reduced[1]]
     if low.open or low.value:
         conditions.append(Comparison(low.value, frozenset({1}) if low.open else frozenset({0, 1})))
-    if high is not None and high.value.adjusted() < _LONGEST_BOUND:
+    if high is not None and high.value.adjusted() < LONGEST:
         conditions.append(Comparison(high.value, frozenset({-1}) if high.open else frozenset({-1, 0})))
-    conditions += [Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < _LONGEST_BOUND]
-    largest = None if high is None else min(high.value.adjusted() + 1, _LONGEST_BOUND)
-    return digits.magnitudes(conditions, (low.value.adjusted() + 1, largest), define, name, integral=integral)
+    conditions += [Comparison(value, frozenset({-1, 1})) for value in excluded if value.adjusted() < LONGEST]
+    largest = None if high is None else min(high.value.adjusted() + 1, LONGEST)
+    return digits.magnitudes(
+        conditions, (low.value.adjusted() + 1, largest), define, f"{name} {'-' if sign < 0 else '+'}", integral=integral
+    )
 
 
 @lru_cache(maxsize=128)
@@ -213,13 +102,13 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
         cut = _TEN ** (largest.adjusted() - 1)
         if low.value < cut and (high is None or cut < high.value):  # nobody takes numbers below for the largest
             # What floats take for the cut counts on both sides.
-            few = [value for value in excluded if value.adjusted() < _LONGEST_BOUND]
+            few = [value for value in excluded if value.adjusted() < LONGEST]
             below = _magnitudes(low, Bound(cut, False), [v for v in few if float(v) <= float(cut)], integral)
             above = _magnitudes(Bound(cut, False), high, [v for v in few if float(v) >= float(cut)], integral)
             return alt(part for part in (below, above) if part != NOTHING)
     fraction = 0 if integral else fraction
     least = _scaled(low, fraction, ROUND_CEILING, 1)
-    most = None if high is None or high.value.adjusted() >= _LONGEST_BOUND else _scaled(high, fraction, ROUND_FLOOR, -1)
+    most = None if high is None or high.value.adjusted() >= LONGEST else _scaled(high, fraction, ROUND_FLOOR, -1)
     if most is not None and most < least:
         return NOTHING
     first = _digits(least, fraction)
@@ -234,12 +123,12 @@ def _magnitudes(low: Bound, high: Bound | None, excluded: list[Decimal], integra
 
 def _forms(value: Decimal, fraction: int) -> list[Expression]:
     """Spellings of a number with so many digits after the point, also of its neighbours that floats take for it."""
-    if value.adjusted() >= _LONGEST_BOUND:
+    if value.adjusted() >= LONGEST:
         return []
     found = {value} if value.adjusted() > _TINIEST else {_ZERO}
     for rounding in (ROUND_FLOOR, ROUND_CEILING):
-        near = _CONTEXT.scaleb(
-            _CONTEXT.scaleb(value, fraction).to_integral_value(rounding=rounding, context=_CONTEXT), -fraction
+        near = EXACTLY.scaleb(
+            EXACTLY.scaleb(value, fraction).to_integral_value(rounding=rounding, context=EXACTLY), -fraction
         )
         if float(near) == float(value):
             found.add(near)
@@ -283,7 +172,7 @@ ANY_NUMBER = seq(optional(Bytes(b"-")), _unsigned(DIGITS, DIGITS, exponent=True)
 
 def _open(low: Bound, high: Bound | None, excluded: Iterable[Decimal]) -> list[Decimal]:
     """Values that numbers must not be taken for by a reader that keeps floats, of those that any number comes near."""
-    longest = _LONGEST_BOUND if high is None else min(_LONGEST_BOUND, high.value.adjusted() + 2)
+    longest = LONGEST if high is None else min(LONGEST, high.value.adjusted() + 2)
     found = [value for value in excluded if value.adjusted() < longest]
     found += [high.value] if high is not None and high.open and high.value.adjusted() < longest else []
     return [value for value in (*found, *([low.value] if low.open else [])) if value != 0]
@@ -291,7 +180,7 @@ def _open(low: Bound, high: Bound | None, excluded: Iterable[Decimal]) -> list[D
 
 def _fraction_digits(value: Decimal) -> int:
     """Digits after the point of numbers beside a value: few enough that no reader of floats rounds them onto it."""
-    return max(0, _EXACT_DIGITS - max(1, value.adjusted() + 1))
+    return max(0, EXACT_DIGITS - max(1, value.adjusted() + 1))
 
 
 def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:
@@ -299,8 +188,8 @@ def _scaled(bound: Bound, fraction: int, rounding: str, inward: int) -> int:
     value = bound.value
     if value.adjusted() < _TINIEST and value != 0:
         return 1 if rounding == ROUND_CEILING else 0
-    exact = _CONTEXT.scaleb(value, fraction)
-    rounded = int(exact.to_integral_value(rounding=rounding, context=_CONTEXT))
+    exact = EXACTLY.scaleb(value, fraction)
+    rounded = int(exact.to_integral_value(rounding=rounding, context=EXACTLY))
     return rounded + inward if bound.open and rounded == exact else rounded
 
 
