@@ -20,13 +20,9 @@ class KnownAround:
         self._exits = exits
         self._class_walks = class_walks
 
-    def wide(self, configurations: Ints) -> Flags:
-        """Flags of those around which something may be known."""
-        return self._class_walks.wide(configurations)
-
     def of(self, configurations: Ints, wide: Flags, costs: Longs, fuel: int) -> list[Around | None]:
-        """Finds what is known around each configuration that is `wide`, given what each costs by itself. No more is
-        looked at than the fuel would last for if nothing were found.
+        """Finds what is known around each configuration that is wide (see `ClassWalks.wide`), given what each costs by
+        itself. No more is looked at than the fuel would last for if nothing were found.
         """
         arena, found, spent = self._configurations.arena, list[Around | None]([None] * len(configurations)), 0
         numbers = np.flatnonzero(wide)

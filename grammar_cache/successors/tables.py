@@ -263,7 +263,7 @@ class SuccessorTables:
         """Successors of these configurations, or of the first ones, of as many as the fuel lasts for."""
         table, scratch = self._configurations, self._scratch
         sources = np.array(configurations, np.int32)
-        wide = self._around.wide(sources)
+        wide = self._class_walks.wide(sources)
         costs = SOURCE_COST + BREADTH_COST * table.breadths(sources) + WIDE_COST * wide
         around = self._around.of(sources, wide, costs, fuel)
         walks = remaining_walks(sources, around, len(self._words.values.byte))

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
 from os import PathLike
@@ -45,34 +46,6 @@ class Vocabulary:
     `string_of[id]`, or -1. The spelling of an id is `data[data_offsets[id] : data_offsets[id + 1]]`: its bytes, or what
     stands for a special token.
     """
-
-    __slots__ = (
-        "_caches",
-        "_names",
-        "_spelled",
-        "_suffixes",
-        "byte_weights",
-        "children",
-        "data",
-        "data_offsets",
-        "deepest",
-        "fingerprint",
-        "first_bytes",
-        "lengths",
-        "longest",
-        "markers",
-        "single_bytes",
-        "size",
-        "special",
-        "spelling",
-        "stop_ids",
-        "string_of",
-        "strings",
-        "token_bytes",
-        "token_list",
-        "token_offsets",
-        "trie",
-    )
 
     size: int
     """The highest id + 1, special and stop ids included. A model's logits may be longer: padding."""
@@ -157,7 +130,6 @@ class Vocabulary:
         self.first_bytes = self.trie.first_bytes()
         self._caches: dict[Callable[[], object], object] = {}
         self._spelled: Vocabulary | None = None
-        self._suffixes: SuffixTrie | None = None
 
     @staticmethod
     def from_pretrained(
@@ -213,11 +185,10 @@ class Vocabulary:
             self._spelled = self.cache(self._with_special_tokens) if any(True for _ in self.special) else self
         return self._spelled
 
-    @property
+    @cached_property
     def suffixes(self) -> SuffixTrie:
         """Trie of all suffixes of `strings`, made when it is first asked for; two threads at once make equal ones."""
-        self._suffixes = self._suffixes or SuffixTrie.of(self.strings)
-        return self._suffixes
+        return SuffixTrie.of(self.strings)
 
     def _with_special_tokens(self) -> Vocabulary:
         made = Vocabulary.__new__(Vocabulary)
