@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from grammar_cache.distances.effort import NO_EFFORT, Effort
+from server.decoding.beam import Beam
+from server.decoding.language import ENDINGS, AnyText, Language
 from server.decoding.logprobs import TokenLogprobs
+from server.decoding.parameters import Parameters
 from server.decoding.tracing.steps import TraceStep
 
 FinishReason: TypeAlias = Literal["stop", "length"]
@@ -92,3 +96,47 @@ class Answer:
     def tokens_spent(self) -> int:
         """Tokens of the answer and of its thought."""
         return self.tokens_used + (0 if self.thought is None else self.thought.tokens)
+
+
+def answer_of(beam: Beam, language: Language, parameters: Parameters, interrupted: Interruption | None) -> Answer:
+    """The answer that a beam has become."""
+    cut = not beam.stopped and not beam.halted and not is_complete(beam, language)
+    return Answer(
+        text=beam.text,
+        tokens=beam.tokens,
+        tokens_used=beam.used,
+        complete=not cut,
+        finish_reason="length" if cut else "stop",
+        score=beam.scores.guided,
+        budget_forced_tokens=len(beam.forced),
+        interrupted=interrupted,
+        forced_at=beam.forced,
+        budget_affected=None if interrupted is not None else _affected(beam, language, parameters),
+    )
+
+
+def is_complete(beam: Beam, language: Language) -> bool:
+    """Whether a text without an end token may end here; of any text, only an end token tells that it did."""
+    return not isinstance(language, AnyText) and language.accepts(beam.configuration)
+
+
+def behind_what_is_cut(answers: Sequence[Answer], language: Language, parameters: Parameters) -> tuple[Answer, ...]:
+    """The answers: of plain beams, what a text that the budget cut would have become may stand before those that
+    are behind it, and before any by a ranking in which scores may rise.
+    """
+    cut = [place for place, answer in enumerate(answers) if answer.budget_affected]
+    if not cut or not isinstance(language, AnyText) or parameters.beam_width == 1:
+        return tuple(answers)
+    first = cut[0] if parameters.ranking == "sum" else 0
+    return (*answers[:first], *(replace(answer, budget_affected=True) for answer in answers[first:]))
+
+
+def _affected(beam: Beam, language: Language, parameters: Parameters) -> bool | None:
+    """Whether a single text has a token that the budget chose, or ends where nothing else ended it.
+
+    What beams would be without a budget isn't known here; nor what an interrupted text would be.
+    """
+    if parameters.beam_width > 1 and not isinstance(language, AnyText):
+        return None
+    ended = beam.stopped or beam.halted or ENDINGS[parameters.ending](language, beam.configuration)
+    return bool(beam.forced) or not ended

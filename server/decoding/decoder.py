@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from math import inf
 from typing import NamedTuple
 
 from grammar_cache.errors import LimitExceeded
-from server.decoding.answer import Answer, Interruption
+from server.decoding.answer import Answer, Interruption, answer_of, behind_what_is_cut, is_complete
 from server.decoding.beam import NOTHING_SCORED, Beam, held_back, whole_code_points
 from server.decoding.candidates import Place
 from server.decoding.further import further, nearest_first
@@ -106,7 +106,9 @@ class Decoder:
         best = ranked[: self.parameters.answers]
         if not all(beam.ended for beam in best):
             return ()
-        return self._behind_what_is_cut([self._answer(beam) for beam in (*best, *self._further)])
+        ended = (*best, *self._further)
+        answers = [answer_of(beam, self.language, self.parameters, self._interrupted) for beam in ended]
+        return behind_what_is_cut(answers, self.language, self.parameters)
 
     @property
     def scored(self) -> int:
@@ -185,7 +187,8 @@ class Decoder:
         missing = self.parameters.answers - len(beams)
         if missing <= 0 or not all(beam.ended for beam in beams) or isinstance(self.language, AnyText):
             return
-        texts = further(self._start, self._all_children, self._complete, [beam.text for beam in beams])
+        known = [beam.text for beam in beams]
+        texts = further(self._start, self._all_children, lambda beam: is_complete(beam, self.language), known)
         with suppress(LimitExceeded):
             self._further.extend(islice(texts, missing))
 
@@ -195,47 +198,8 @@ class Decoder:
             [way] = taken(self.language, self._place_of(beam), Draw(token, False)).ranked
             yield self._extended(beam, way, forced=False, stops=())
 
-    def _answer(self, beam: Beam) -> Answer:
-        cut = not beam.stopped and not beam.halted and not self._complete(beam)
-        return Answer(
-            text=beam.text,
-            tokens=beam.tokens,
-            tokens_used=beam.used,
-            complete=not cut,
-            finish_reason="length" if cut else "stop",
-            score=beam.scores.guided,
-            budget_forced_tokens=len(beam.forced),
-            interrupted=self._interrupted,
-            forced_at=beam.forced,
-            budget_affected=self._affected(beam),
-        )
-
-    def _behind_what_is_cut(self, answers: list[Answer]) -> tuple[Answer, ...]:
-        """The answers: of plain beams, what a text that the budget cut would have become may stand before those that
-        are behind it, and before any by a ranking in which scores may rise.
-        """
-        cut = [place for place, answer in enumerate(answers) if answer.budget_affected]
-        if not cut or not isinstance(self.language, AnyText) or self.parameters.beam_width == 1:
-            return tuple(answers)
-        first = cut[0] if self.parameters.ranking == "sum" else 0
-        return (*answers[:first], *(replace(answer, budget_affected=True) for answer in answers[first:]))
-
-    def _affected(self, beam: Beam) -> bool | None:
-        """Whether a single text has a token that the budget chose, or ends where nothing else ended it.
-
-        What beams would be without a budget isn't known here; nor what an interrupted text would be.
-        """
-        if self._interrupted is not None or (self.parameters.beam_width > 1 and not isinstance(self.language, AnyText)):
-            return None
-        ended = beam.stopped or beam.halted or self._over(self.language, beam.configuration)
-        return bool(beam.forced) or not ended
-
     def _place_of(self, beam: Beam) -> Place:
         return Place(beam.configuration, self.parameters.budget - len(beam.tokens))
-
-    def _complete(self, beam: Beam) -> bool:
-        """Whether a text without an end token may end here; of any text, only an end token tells that it did."""
-        return not isinstance(self.language, AnyText) and self.language.accepts(beam.configuration)
 
     def _children(self, beam: Beam, ways: Successors) -> list[_Child]:
         if not ways.ranked:
