@@ -1,6 +1,6 @@
 """Reading the schemas of a document: what each atom asserts.
 
-Here a keyword is read, reported or refused; what it means for texts is said in the file of its type.
+Here a keyword is read; what it means for texts is said in the file of its type.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from grammar_cache.dialects.json_schema.logic.negation import Naming, different,
 from grammar_cache.dialects.json_schema.logic.unevaluated import evaluated_items, seen_alone
 from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
 from grammar_cache.dialects.json_schema.numbers.interval import Interval
-from grammar_cache.dialects.json_schema.schema import draft as drafts
 from grammar_cache.dialects.json_schema.schema import keywords as tables
 from grammar_cache.dialects.json_schema.schema.atoms import (
     FALSE,
@@ -153,9 +152,7 @@ class FactReader:
                     self.unenforced.note(keywords.at(name), "ignored beside $ref before draft 2019-09")
             return Facts(others=self._reference(keywords, "$ref"))
         before = self.unenforced.dropped
-        if not keywords.values.keys() <= tables.UNREMARKABLE:
-            for name in keywords.values:
-                self._check(keywords, name)
+        self.unenforced.remark(keywords, formats.FORMATS)
         if "prefixItems" in keywords and "items" in keywords and not tables.is_known("prefixItems", keywords.draft):
             self.unenforced.refuse(keywords.at("prefixItems"), "in this draft items is about all items")
             keywords = keywords.without("prefixItems")
@@ -213,28 +210,6 @@ class FactReader:
             return seen_alone(found)
         self.looks_around = self.looks_around or found.looks_around
         return found
-
-    def _check(self, keywords: Keywords, name: str) -> None:
-        """Report or refuse what is not enforced."""
-        if name in tables.UNREMARKABLE:
-            return
-        pointer = keywords.at(name)
-        if name in tables.REFUSED:
-            if not tables.REFUSED[name](keywords.values[name]):
-                self.unenforced.refuse(pointer, f"{name} can't be enforced")
-        elif name == "format":
-            named = keywords.values[name]
-            if isinstance(named, str) and named not in formats.FORMATS:
-                self.unenforced.note(pointer, f"format {named} is an annotation")
-        elif name == "$schema":
-            self._check_dialect(keywords, pointer)
-        else:
-            self.unenforced.note(pointer, "annotation")
-
-    def _check_dialect(self, keywords: Keywords, pointer: str) -> None:
-        """A schema with an identifier may speak another draft; without one, `$schema` says nothing there."""
-        if drafts.named(keywords.values["$schema"], pointer) not in (None, keywords.draft):
-            self.unenforced.note(pointer, "ignored inside the schema")
 
     def _others(self, keywords: Keywords) -> tuple[str, ...]:
         others: list[str] = []
