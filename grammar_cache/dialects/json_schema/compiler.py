@@ -25,6 +25,7 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json, load
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings import strings
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.dialects.json_schema.values import VALUE_RULE, Translation, Values
 from grammar_cache.errors import GrammarError
 from grammar_cache.expression import Bytes, Expression, Grammar, Ref
@@ -49,7 +50,7 @@ def parse_value(
 ) -> Grammar:
     """See `parse`, for a schema as `load` gives it."""
     document, layout = Document(schema), spaces.layout(whitespace)
-    patterns, rules = strings.Patterns(limits), Rules(limits)
+    patterns, rules = Patterns(limits), Rules(limits)
     unenforced = Unenforced(lenient=lenient)
     conjunctions = Conjunctions(FactReader(document, patterns, unenforced), patterns, limits)
     integral_decimals = document.draft.has_integral_decimals

@@ -24,6 +24,7 @@ from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.strings import strings
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.errors import GrammarError
 from grammar_cache.expression import Bytes, Expression, Ref
@@ -50,7 +51,7 @@ class Translation:
 
     conjunctions: Conjunctions
     literals: Literals
-    patterns: strings.Patterns
+    patterns: Patterns
     layout: Layout
     rules: Rules
     unenforced: Unenforced

@@ -38,8 +38,8 @@ from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
 from grammar_cache.dialects.json_schema.strings import formats
 from grammar_cache.dialects.json_schema.strings.listing_pattern import listed_texts
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 
 _BEYOND_TYPE = tables.ENFORCED - {"type"}

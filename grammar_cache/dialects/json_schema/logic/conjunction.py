@@ -24,7 +24,7 @@ from grammar_cache.dialects.json_schema.logic.search import Search
 from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.logic.tags import alike, told_by
 from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema, negation, pointer
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.errors import GrammarSyntaxError, LimitExceeded
 from grammar_cache.limits import Limits
 

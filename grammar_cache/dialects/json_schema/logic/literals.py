@@ -15,7 +15,7 @@ from grammar_cache.dialects.json_schema.logic.shape import Shape
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import identity, type_name
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 
 _Task: TypeAlias = "tuple[Json, Conjunction]"
 _CHARACTERS_A_STEP = 20

@@ -17,7 +17,7 @@ from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.values import NUMBERS, identity, type_name
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 
 _PLACES = 16
 """Items looked at, from the first on."""

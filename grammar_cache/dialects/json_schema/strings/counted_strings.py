@@ -22,6 +22,12 @@ _KEPT_BYTES = 8 << 20
 """Bytes of the steps of all automata that are kept: those of fifty words in 500 characters take one MB."""
 _OVERHEAD, _BYTES_OF_TEXT = 1_000, 100
 """Bytes of what is kept, however small, and for each character of a pattern, whose classes are kept too."""
+_MOST_COUNTED = 50_000
+"""States of an automaton that counts characters through a pattern."""
+_MOST_COUNTED_IN_ALL = 200_000
+"""States of all such automata of a schema, which take 0.4 s to make."""
+_MOST_REFUSED = 16
+"""Patterns and lengths of which it is found out that they would take more, in up to 50 ms each."""
 _ASCII = 0x7F
 
 
@@ -47,6 +53,27 @@ class CountedStrings:
 
 _Key: TypeAlias = tuple[Counted, int, Limits]
 _KEPT: LruCache[_Key, tuple[CountedStrings | None]] = LruCache(_KEPT_BYTES)
+
+
+class StringCounter:
+    """Counts the strings of one schema, as long as that takes no more than it may altogether."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._found: dict[Counted, CountedStrings | None] = {}
+        self._states = 0
+        self._refused = 0
+
+    def counted(self, asked: Counted, texts: Expression) -> CountedStrings | None:
+        """All such strings, of which `texts` are the texts of any length; None where counting takes too much."""
+        if asked not in self._found:
+            if self._refused == _MOST_REFUSED:
+                return None
+            room = min(_MOST_COUNTED, _MOST_COUNTED_IN_ALL - self._states)
+            found = self._found[asked] = counted_strings(asked, texts, room, self._limits)
+            self._states += 0 if found is None else found.states
+            self._refused += found is None
+        return self._found[asked]
 
 
 def counted_strings(asked: Counted, texts: Expression, most_states: int, limits: Limits) -> CountedStrings | None:

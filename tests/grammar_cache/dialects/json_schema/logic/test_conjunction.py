@@ -15,7 +15,7 @@ from grammar_cache.dialects.json_schema.schema.atoms import Conjunction
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.limits import Limits
 from tests.grammar_cache.dialects.json_schema.oracle import generates_value, is_valid
 

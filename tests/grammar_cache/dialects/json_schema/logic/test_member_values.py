@@ -17,8 +17,8 @@ from grammar_cache.dialects.json_schema.logic.member_values import FREE
 from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.limits import Limits
 from tests.expression_matcher import matches

@@ -20,7 +20,7 @@ from grammar_cache.dialects.json_schema.schema.document import Document
 from grammar_cache.dialects.json_schema.schema.loading import load
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
-from grammar_cache.dialects.json_schema.strings.strings import Patterns
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.limits import Limits
 
 VALUES: list[Any] = [1, 2.0, 2, "1", "x", None, True, [1], {"a": 1}]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from grammar_cache import Constraint
 from grammar_cache.compile import parse
 from grammar_cache.configurations.interner import Configurations
-from grammar_cache.dialects.json_schema.strings import bounded, strings
+from grammar_cache.dialects.json_schema.strings import bounded, patterns
 from grammar_cache.limits import DEFAULT_LIMITS
 from grammar_cache.network.network import build
 from server.checking import member_order
@@ -61,7 +61,7 @@ def test_texts_are_those_that_satisfy_both(pattern: str, least: int, more: int |
     bounds = {"minLength": least} | ({} if more is None else {"maxLength": least + more})
     schema = {"type": "string", "pattern": pattern, **bounds}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(strings, "bounded", _unexpected)
+        patch.setattr(patterns, "bounded", _unexpected)
         table = _table({"anyOf": [schema, {"type": "null"}]})
     for text in texts:
         spelled = json.dumps(text, ensure_ascii=False)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from grammar_cache.dialects.json_schema.expressions.encoding import quoted
 from grammar_cache.dialects.json_schema.strings import strings
+from grammar_cache.dialects.json_schema.strings.patterns import Patterns
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.expression import Expression, Grammar, Ref
 from grammar_cache.limits import Limits
@@ -34,7 +35,7 @@ TEXTS = st.lists(st.text("abc/", max_size=5) | st.sampled_from(("2024-02-29", "1
 @example([StringFacts(most=2), StringFacts(unmatched=(("/pattern", "b"),))], ["", "ab", "aab", "aaa"])
 def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str]) -> None:
     """A string belongs where it satisfies one of them, however they are joined."""
-    patterns = strings.Patterns(Limits())
+    patterns = Patterns(Limits())
     rules: dict[str, Expression] = {strings.RULE: strings.ANY_STRING}
 
     def rule(name: str, body: Expression) -> Ref:
@@ -51,7 +52,7 @@ def test_any_of_several_conditions(all_facts: list[StringFacts], texts: list[str
 @settings(max_examples=100)
 def test_what_covers_holds_more(wide: StringFacts, narrow: StringFacts, texts: list[str]) -> None:
     """A set that covers another one holds all of its strings."""
-    patterns = strings.Patterns(Limits())
+    patterns = Patterns(Limits())
     if wide.covers(narrow):
         assert all(patterns.satisfied(wide, text) for text in texts if patterns.satisfied(narrow, text))
 
