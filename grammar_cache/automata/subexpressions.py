@@ -10,7 +10,6 @@ from grammar_cache.automata.flat_expression import (
     AUTOMATON,
     AUTOMATON_HEAD,
     BYTES,
-    CALL_OF,
     CLASS,
     INLINED,
     NOT,
@@ -18,7 +17,37 @@ from grammar_cache.automata.flat_expression import (
     SEQ,
 )
 from grammar_cache.loops.array_types import Ints
-from grammar_cache.loops.jit import jit
+from grammar_cache.loops.jit import jit, jit_inline
+
+
+@jit_inline
+def _operands(ops: Ints, node: int) -> tuple[int, int]:
+    """Where the distances to a node's operands begin and end."""
+    op = ops[node]
+    if op in (SEQ, ALT, AND):
+        return node + 2, node + 2 + ops[node + 1]
+    if op in (REPEAT, INLINED, NOT):
+        return node + 1, node + 2
+    if op == AUTOMATON:
+        return node + AUTOMATON_HEAD, node + AUTOMATON_HEAD + ops[node + 2]
+    return node, node
+
+
+@jit_inline
+def _length(ops: Ints, node: int) -> int:
+    """Numbers that a node takes."""
+    op = ops[node]
+    if op in (SEQ, ALT, AND, BYTES):
+        return 2 + int(ops[node + 1])
+    if op == REPEAT:
+        return 4
+    if op == AUTOMATON:
+        return int(AUTOMATON_HEAD + ops[node + 2] + 4 * ops[node + 3] + ops[node + 4] + 3 * ops[node + 5])
+    length = 2
+    if op == CLASS:
+        for _ in range(ops[node + 1]):
+            length += 1 + 2 * ops[node + length]
+    return length
 
 
 @jit
@@ -32,18 +61,10 @@ def booleans(ops: Ints, root: int) -> Ints:
     while waiting:
         waiting -= 1
         node = todo[waiting]
-        op = ops[node]
-        if op in (AND, NOT):
+        if ops[node] in (AND, NOT):
             found[node] = True
             continue
-        if op in (SEQ, ALT):
-            begin, end = node + 2, node + 2 + ops[node + 1]
-        elif op in (REPEAT, INLINED):
-            begin, end = node + 1, node + 2
-        elif op == AUTOMATON:
-            begin, end = node + AUTOMATON_HEAD, node + AUTOMATON_HEAD + ops[node + 2]
-        else:
-            continue
+        begin, end = _operands(ops, node)
         for i in range(begin, end):
             part = node - ops[i]
             if not seen[part]:
@@ -65,14 +86,7 @@ def excerpt(ops: Ints, root: int) -> Ints:
     todo[0] = root
     while waiting:
         node, k = todo[waiting - 1], left[waiting - 1]
-        op = ops[node]
-        begin = end = node
-        if op in (SEQ, ALT, AND):
-            begin, end = node + 2, node + 2 + ops[node + 1]
-        elif op in (REPEAT, INLINED, NOT):
-            begin, end = node + 1, node + 2
-        elif op == AUTOMATON:
-            begin, end = node + AUTOMATON_HEAD, node + AUTOMATON_HEAD + ops[node + 2]
+        begin, end = _operands(ops, node)
         if begin + k < end:
             left[waiting - 1] += 1
             part = node - ops[begin + k]
@@ -83,19 +97,7 @@ def excerpt(ops: Ints, root: int) -> Ints:
                 waiting += 1
             continue
         waiting -= 1
-        length = end - node
-        if op == BYTES:
-            length = 2 + ops[node + 1]
-        elif op == CLASS:
-            length = 2
-            for _ in range(ops[node + 1]):
-                length += 1 + 2 * ops[node + length]
-        elif op == REPEAT:
-            length = 4
-        elif op == CALL_OF:
-            length = 2
-        elif op == AUTOMATON:
-            length = AUTOMATON_HEAD + ops[node + 2] + 4 * ops[node + 3] + ops[node + 4] + 3 * ops[node + 5]
+        length = _length(ops, node)
         place[node] = size
         for i in range(length):
             out[size + i] = ops[node + i]
