@@ -20,7 +20,7 @@ import numpy as np
 
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Route
-from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.effort import NO_EFFORT, Effort
 from grammar_cache.distances.frontier import Frontier, joined
 from grammar_cache.distances.lower_bounds import LowerBounds
 from grammar_cache.loops.array_types import Ints
@@ -56,14 +56,8 @@ class ExactSearch:
         self._outcomes: dict[int, SearchOutcome] = {}
         self._next: dict[int, int] = {}
         self._unsent: list[int] = []
-        self.searches = 0
-        self._fuel_spent = 0
-        self._seconds = 0.0
-
-    @property
-    def effort(self) -> Effort:
+        self.effort = NO_EFFORT
         """Effort of all searches so far."""
-        return Effort(self.searches, self._fuel_spent, self._seconds)
 
     @property
     def remembered(self) -> int:
@@ -128,12 +122,12 @@ class ExactSearch:
         if outcome is None or (outcome.distance is None and not outcome.dry and outcome.least <= tokens):
             begun = perf_counter()
             outcome = self._search(configuration, tokens, fuel, led)
-            self._seconds += perf_counter() - begun
+            self.effort = self.effort.plus(Effort(seconds=perf_counter() - begun))
         return outcome.distance is not None and outcome.distance <= tokens
 
     def _search(self, start: int, horizon: int, fuel: int, led: bool) -> SearchOutcome:
         """Searches led by bounds: before they are solved, first without them where that costs less."""
-        self.searches += 1
+        self.effort = self.effort.plus(Effort(searches=1))
         outcome = None
         if not (led or self._bounds.solved):
             outcome = self._led(start, horizon, min(fuel // 10, self._bounds.price), self._bounds.of_none)
@@ -160,7 +154,7 @@ class ExactSearch:
             frontier.expanded.update(zip(unknown, found, strict=False))
             cost = sum(successors.cost for successors in found)
             fuel -= cost
-            self._fuel_spent += cost
+            self.effort = self.effort.plus(Effort(fuel=cost))
             if len(found) < len(unknown):
                 return SearchOutcome(None, least, True, min(least, short))
             successors = [frontier.expanded[at] for at in configurations.tolist()]

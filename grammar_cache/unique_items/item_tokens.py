@@ -17,7 +17,6 @@ _WORDS = frozenset(word[first:] for word in (b"true", b"false", b"null") for fir
 _LAST = frozenset(b'"}]0123456789')
 _FIRST_BYTES = frozenset(bytes((byte,)) for byte in b'"{}[],:-0123456789tfn')
 """Beginnings of tokens of a JSON text."""
-_GAP_BYTES = frozenset(GAPS)
 _OPENING = ord("[")
 _BEFORE_ITEMS = frozenset((*GAPS, *b'",:[{'))
 """Bytes of a token that may stand before an array's first item: a key isn't among them."""

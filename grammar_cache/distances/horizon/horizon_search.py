@@ -21,7 +21,7 @@ import numpy as np
 from grammar_cache.configurations.interner import DEAD
 from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims, Finding, Route
-from grammar_cache.distances.effort import Effort
+from grammar_cache.distances.effort import NO_EFFORT, Effort
 from grammar_cache.distances.horizon.ahead import KnownAhead
 from grammar_cache.distances.horizon.horizon import Horizon
 from grammar_cache.distances.horizon.level_kernels import (
@@ -58,7 +58,7 @@ Ways: TypeAlias = dict[int, tuple[int, list[int]]]
 
 
 class HorizonSearch:
-    """Searches over the tables of one grammar. `searches` counts them, `effort` says what they cost."""
+    """Searches over the tables of one grammar. `effort` says how many there were, and what they cost."""
 
     def __init__(
         self,
@@ -81,9 +81,8 @@ class HorizonSearch:
         self._least_of = least_of
         self._untold: list[tuple[int, int, list[tuple[int, ...]]]] = []
         self._vouched: dict[int, tuple[int, int]] = {}
-        self.searches = 0
-        self._fuel_spent = 0
-        self._seconds = 0.0
+        self.effort = NO_EFFORT
+        """Effort of all searches so far."""
 
     def of(self, configuration: int, tokens: int, bounds_of: Bounds) -> Horizon:
         """Horizon of a configuration: what fits behind one token, so many being left behind it."""
@@ -126,11 +125,6 @@ class HorizonSearch:
         )
 
     @property
-    def effort(self) -> Effort:
-        """Effort of all searches so far."""
-        return Effort(self.searches, self._fuel_spent, self._seconds)
-
-    @property
     def remembered(self) -> int:
         """Number of configurations that were vouched for, and of searches that wait to be told."""
         return len(self._vouched) + len(self._untold)
@@ -148,10 +142,10 @@ class HorizonSearch:
             if ways is not None:
                 return ways
             self._claims.rejected += 1
-        self.searches += 1
+        self.effort = self.effort.plus(Effort(searches=1))
         begun = perf_counter()
         ways = self._searched(first, bounds, tokens, bounds_of)
-        self._seconds += perf_counter() - begun
+        self.effort = self.effort.plus(Effort(seconds=perf_counter() - begun))
         if self._claims is not None and len(self._untold) < UNTOLD:
             self._untold.append((configuration, tokens, [(configuration, *on_way) for _, on_way in ways.values()]))
         return ways
@@ -207,7 +201,7 @@ class HorizonSearch:
                 begin = levels[PAST, level - 1] if level else 0
                 self._expand(levels[PLACE, begin : levels[PAST, level]], int(progress[FUEL]), bounds_of)
         ahead.search, ahead.mark = int(progress[SEARCH]), int(progress[MARK])
-        self._fuel_spent += fuel - int(progress[FUEL])
+        self.effort = self.effort.plus(Effort(fuel=fuel - int(progress[FUEL])))
         return _ways(levels, int(progress[LEVEL])), bool(progress[FUEL] >= 0 and progress[LEVEL] < LEVELS)
 
     def _expand(self, level: Ints, fuel: int, bounds_of: Bounds) -> None:

@@ -218,14 +218,14 @@ def test_a_search_runs_once() -> None:
     assert deep is not None
     search = ExactSearch(grammar._tables, grammar._lower_bounds)
     assert [search.within(deep, tokens, 100_000) for tokens in (4, 5, 6)] == [False, True, True]
-    done = search.searches
+    done = search.effort.searches
     at: int | None = deep
     for left in (5, 4, 3, 2, 1):
         assert at is not None
         assert search.known(at) == left
         at = grammar.consume_bytes(at, grammar.vocabulary.strings[search.witness(at)])
     assert not search.within(deep, 4, 100_000)
-    assert search.searches == done == 2
+    assert search.effort.searches == done == 2
 
 
 def test_nothing_is_proved_where_a_token_is_left_out_for_its_cost() -> None:
