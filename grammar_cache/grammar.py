@@ -82,8 +82,7 @@ class CompiledGrammar(SearchedMasks):
             return minimum
         with suppress(LimitExceeded):
             self._found = self._findings()
-            vars(self).pop("_masks", None)
-            super().__init__(self.network, self.vocabulary, self.limits, self._interrupt)
+            self._begin_tables(self.network, self._interrupt)
             minimum = self._replayed(self._found)
         return minimum
 

@@ -53,6 +53,11 @@ class SearchedDistances:
         self.vocabulary = vocabulary
         self.limits = limits
         self._step_fuel = min(limits.step_fuel, limits.walk_fuel)  # searches go on from no narrow place
+        self._begin_tables(network, interrupt)
+
+    def _begin_tables(self, network: Network, interrupt: Interrupt) -> None:
+        """Makes tables that know nothing but the start. Raises LimitExceeded, Interrupted."""
+        vocabulary, limits = self.vocabulary, self.limits
         self._configurations = Configurations(network, limits.configurations, interrupt, widest=limits.byte_cost)
         self._tables = SuccessorTables(
             self._configurations, vocabulary, limits.table_bytes // 4, interrupt, limits.walk_fuel

@@ -13,22 +13,14 @@ from grammar_cache.distances.additive import INFINITE
 from grammar_cache.distances.claims import Claims
 from grammar_cache.distances.searched_distances import SearchedDistances
 from grammar_cache.interrupt import Interrupt
-from grammar_cache.limits import Limits
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.masks import Masks
 from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.token_set import Bits, TokenBits
-from grammar_cache.vocabulary.vocabulary import Vocabulary
 
 
 class SearchedMasks(SearchedDistances):
     """Masks over the tables of one grammar, with what budgets leave of them."""
-
-    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits, interrupt: Interrupt) -> None:
-        """Raises LimitExceeded, Interrupted."""
-        super().__init__(network, vocabulary, limits, interrupt)
-
-        self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
 
     def mask(self, configuration: int, budget: int | None = None) -> NDArray[np.bool_]:
         """Mask of the ids that may come next, bool[vocabulary.size]: with a budget, those after which the rest fits.
@@ -90,6 +82,11 @@ class SearchedMasks(SearchedDistances):
             distances = np.append(self.additives(after[after != DEAD]), [INFINITE, INFINITE])
             least = self._second[configuration] = int(np.partition(distances, 1)[1])
         return least <= tokens
+
+    def _begin_tables(self, network: Network, interrupt: Interrupt) -> None:
+        super()._begin_tables(network, interrupt)
+        vars(self).pop("_masks", None)  # of tables before these
+        self._second: dict[int, int] = {}  # by configuration, the second least additive distance behind a byte
 
     def _begin_searches(self, claims: Claims | None) -> None:
         super()._begin_searches(claims)
