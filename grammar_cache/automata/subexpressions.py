@@ -22,7 +22,7 @@ from grammar_cache.loops.jit import jit, jit_inline
 
 @jit_inline
 def _operands(ops: Ints, node: int) -> tuple[int, int]:
-    """Where the distances to a node's operands begin and end."""
+    """Bounds of the distances to a node's operands."""
     op = ops[node]
     if op in (SEQ, ALT, AND):
         return node + 2, node + 2 + ops[node + 1]

@@ -6,6 +6,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cached_property
 from typing import Any
 
 import swyb
@@ -47,7 +48,7 @@ def _class(name: str, found: type) -> Iterator[str]:
     for member, value in vars(found).items():
         if member.startswith("_"):
             continue
-        if isinstance(value, property):
+        if isinstance(value, property | cached_property):
             yield f"### {name}.{member}"
             yield _text(value)
         elif inspect.isfunction(value) or isinstance(value, classmethod):
