@@ -7,9 +7,10 @@ of it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.errors import LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Work
@@ -88,7 +89,7 @@ def value_ends(text: bytes) -> Iterator[End]:
             if key:
                 path[-1] = str(json.loads(text[at : last + 1].decode(errors="replace"), strict=False))
             else:
-                yield End(_pointer(path), last, _ALL - {byte})
+                yield End(child_pointer("", *path), last, _ALL - {byte})
             at, key = last, False
         elif byte in b"[{":
             open_ones.append(byte)
@@ -97,7 +98,7 @@ def value_ends(text: bytes) -> Iterator[End]:
         elif byte in b"]}":
             open_ones.pop()
             path.pop()
-            yield End(_pointer(path), at, _VALUES if before in b"[{" else frozenset(b","))
+            yield End(child_pointer("", *path), at, _VALUES if before in b"[{" else frozenset(b","))
         elif byte == ord(","):
             key = open_ones[-1] == ord("{")
             index = path[-1]
@@ -105,7 +106,7 @@ def value_ends(text: bytes) -> Iterator[End]:
         elif byte in _NUMBER:
             while at + 1 < len(text) and text[at + 1] in _DIGITS:
                 at += 1
-            yield End(_pointer(path), at + 1, _DIGITS)
+            yield End(child_pointer("", *path), at + 1, _DIGITS)
         at += 1
 
 
@@ -114,8 +115,3 @@ def _string_end(text: bytes, first: int) -> int:
     while text[at] != ord('"'):
         at += 2 if text[at] == ord("\\") else 1
     return at
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    """RFC 6901."""
-    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
+
 Aspect: TypeAlias = Literal["white space", "strings", "numbers", "order", "repetition"]
 
 _TOKEN = re.compile(r'([ \t\n\r]*)("(?:[^"\\]|\\.)*"|[^\s\[\]{},:"]+|[\[\]{},:])')
@@ -104,7 +106,7 @@ def write(node: Node, pointer: str = "") -> Iterator[Piece]:
     for place, item in enumerate(node.items):
         if place:
             yield Piece(item.comma + ",", pointer)
-        below = f"{pointer}/{_escaped(item.name) if item.key else place}"
+        below = child_pointer(pointer, item.name if item.key else place)
         if item.key is not None:
             yield Piece(item.key.gap + item.key.raw + item.colon + ":", below)
         yield from write(item.value, below)
@@ -155,7 +157,3 @@ def _members(
 
 def _aspect(leaf: Leaf) -> Aspect:
     return "strings" if leaf.raw.startswith('"') else "numbers"
-
-
-def _escaped(name: str) -> str:
-    return name.replace("~", "~0").replace("/", "~1")

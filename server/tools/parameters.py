@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from grammar_cache.dialects.json_schema.schema.keywords import REMARKS
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.dialects.json_schema.schema.subschema import pointer_in_whole, subschema
 from grammar_cache.dialects.structural_tags.xml_parameters import OF_OBJECTS
 from grammar_cache.errors import GrammarError
@@ -47,7 +48,7 @@ def as_written(schema: Mapping[str, Any]) -> Mapping[str, bool]:
     }
     for name in found:
         if any(mark in name for mark in "<>\n") or not name:
-            raise Unwritable("a parameter's name would end its tag", _pointer(name))
+            raise Unwritable("a parameter's name would end its tag", child_pointer("/properties", name))
     return found
 
 
@@ -173,7 +174,7 @@ def _plain_text(schema: Mapping[str, Any]) -> Format:
 
 def _place(schema: Mapping[str, Any], name: str) -> str:
     """JSON Pointer of what an object's schema says of a parameter: one without a schema of its own is additional."""
-    return _pointer(name) if name in schema.get("properties", {}) else "/additionalProperties"
+    return child_pointer("/properties", name) if name in schema.get("properties", {}) else "/additionalProperties"
 
 
 def _value(schema: Mapping[str, Any], name: str) -> Any:
@@ -184,10 +185,6 @@ def _value(schema: Mapping[str, Any], name: str) -> Any:
         return subschema(schema, _place(schema, name))
     except GrammarError as error:
         raise Unwritable(error.message, error.pointer or "") from error
-
-
-def _pointer(name: str) -> str:
-    return f"/properties/{name.replace('~', '~0').replace('/', '~1')}"
 
 
 def _quoted(text: str) -> str:
