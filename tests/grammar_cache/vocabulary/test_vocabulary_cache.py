@@ -16,13 +16,13 @@ from grammar_cache.vocabulary import vocabulary as module
 from grammar_cache.vocabulary.trie import Trie
 from tests.cached import TOKENIZERS, tokenizer_folder
 
-_OBJECTS = ("trie", "children", "solved")
-"""Attributes that are no value by themselves: parts of them are compared, or they only save time."""
+_OBJECTS = ("trie", "children")
+"""Attributes that are no value by themselves: parts of them are compared."""
 
 
 def parts(vocabulary: Vocabulary) -> dict[str, Any]:
     """All that a vocabulary says, arrays with their types."""
-    told = {name: getattr(vocabulary, name) for name in Vocabulary.__slots__ if name not in _OBJECTS}
+    told = {name: value for name, value in vars(vocabulary).items() if name not in _OBJECTS}
     told |= vocabulary.children._asdict()
     told |= {f"trie.{part.name}": getattr(vocabulary.trie, part.name) for part in fields(Trie)}
     return {name: _comparable(value) for name, value in told.items()}
