@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from time import monotonic
 
 SEEN = 64
 """Places that were freed last, by which the pace is told."""
@@ -15,7 +14,7 @@ LEAST_SECONDS, MOST_SECONDS = 1.0, 60.0
 class Pace:
     """Pace of one set of places."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._freed: deque[tuple[float, int]] = deque(maxlen=SEEN)
 

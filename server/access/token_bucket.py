@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import monotonic
 
 MINUTE = 60.0
 ROUNDING = 1e-6
@@ -13,7 +12,7 @@ ROUNDING = 1e-6
 class TokenBucket:
     """Bucket that holds what a minute allows, and fills at that rate."""
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
         self.per_minute = per_minute
         self._clock = clock
         self._level = float(per_minute)

@@ -17,7 +17,7 @@ class Unanswerable(ValueError):
         self.field = field
 
 
-def why(grammar: CompiledGrammar, prefix: str, token: int | str, tokens_left: int | None = None) -> Explanation:
+def why(grammar: CompiledGrammar, prefix: str, token: int | str, tokens_left: int | None) -> Explanation:
     """Explanation of a token behind a text, the token given by its id or its text, with `tokens_left`, itself included.
 
     Raises Unanswerable where there is no such token, or no text of the language begins so, and LimitExceeded.

@@ -133,7 +133,7 @@ async def _generate(service: Service, body: dict[str, object], *, whole: bool) -
     service.start()
     try:
         await service.until_ready()
-        presenter = ChatPresenter(service, [await service.prepare(parse_chat(body))])
+        presenter = ChatPresenter(service, [await service.prepare(parse_chat(body))], include_usage=False)
         if whole:
             print((await presenter.whole()).model_dump_json(indent=2))
             return

@@ -42,7 +42,7 @@ class ChatPresenter(Presenter):
 
     end = Event("[DONE]")
 
-    def __init__(self, service: Service, jobs: Sequence[Job], *, include_usage: bool = False) -> None:
+    def __init__(self, service: Service, jobs: Sequence[Job], *, include_usage: bool) -> None:
         super().__init__(service, jobs)
         self._include_usage = include_usage
 

@@ -151,7 +151,7 @@ def parse_grammar(value: object, *, report_unknown: bool = False) -> GrammarRequ
 
 
 def parse_constrained(
-    model: type[Constrained], value: object, foreign: Mapping[str, Foreign], *, report_unknown: bool = False
+    model: type[Constrained], value: object, foreign: Mapping[str, Foreign], *, report_unknown: bool
 ) -> Constrained:
     """The request of that model, whose answer tells what of it was ignored. `report_unknown`: see `Reading`."""
     reading = Reading(report_unknown)

@@ -45,7 +45,7 @@ def plan_of(
     template: ChatTemplate,
     minimum: int,
     budget: int,
-    grammar: CompiledGrammar | None = None,
+    grammar: CompiledGrammar | None,
 ) -> ThinkingPlan | None:
     """Plan within a budget that has room for the closer and the answer's minimum; None where there is no closer.
 

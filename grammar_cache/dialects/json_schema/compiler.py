@@ -45,9 +45,7 @@ def parse(
     return parse_value(load(text, limits), whitespace=whitespace, lenient=lenient, limits=limits)
 
 
-def parse_value(
-    schema: Json, *, whitespace: Whitespace = "bounded", lenient: bool = False, limits: Limits = DEFAULT_LIMITS
-) -> Grammar:
+def parse_value(schema: Json, *, whitespace: Whitespace, lenient: bool, limits: Limits) -> Grammar:
     """See `parse`, for a schema as `load` gives it."""
     document, layout = Document(schema), spaces.layout(whitespace)
     patterns, rules = Patterns(limits), Rules(limits)

@@ -39,7 +39,7 @@ class Rules:
         first: Expression,
         further: Expression,
         most: int | None,
-        required: tuple[int, Expression, str] | None = None,
+        required: tuple[int, Expression, str] | None,
     ) -> Ref:
         """The rule of the first of items that may not repeat, told that of further ones and the most items. `required`:
         how many there have to be, if they are several, one of them alone, and the pointer to their schema.

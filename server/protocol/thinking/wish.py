@@ -48,7 +48,7 @@ class Wish:
     told: bool
 
 
-def wish_of(request: Wishing, *, own_marks: bool = False) -> Wish:
+def wish_of(request: Wishing, *, own_marks: bool) -> Wish:
     """The wish of a request. `own_marks`: it brings marks of thoughts. Raises ApiError for fields that disagree."""
     wanted, field = _agreed("whether the model thinks", _wanted(request, own_marks=own_marks))
     effort, _ = _agreed("the effort", _efforts(request))

@@ -57,7 +57,7 @@ class Members:
             message = f"more than {_MOST_OBLIGATIONS} conditions on some member of an object"
             raise LimitExceeded(message, limit="rules", pointer=self.pointer)
 
-    def declared(self, *, in_a_row: bool = False) -> list[Member]:
+    def declared(self, *, in_a_row: bool) -> list[Member]:
         """One for each name, in the order of the schemas, without those that can't be there. LimitExceeded(rule_states)
         where an automaton that reads them `in_a_row` would be too large anyway."""
         found = []
@@ -192,7 +192,7 @@ def _parts(distinct: int, groups: int) -> int:
     return max(1, {2: 16, 3: 8}.get(distinct, 6) // max(1, groups))
 
 
-def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: Iterable[str] = ()) -> Expression:
+def object_(all_facts: Sequence[ObjectFacts], name: str, writer: Writer, names: Iterable[str]) -> Expression:
     """The objects for which all the facts hold. `name` begins the names of the rules that it needs. `names`: of
     members, in their order; others come behind.
     """

@@ -56,7 +56,7 @@ def thought_marks(folder: Path, options: Sequence[str]) -> ThoughtMarks | None:
     """Marks of thoughts that `--reasoning-parser` stands for, if it is there. Raises ValueError."""
     given = AsyncEngineArgs.add_cli_args(_Parser()).parse_args(list(options))
     name, plugin = given.reasoning_parser, given.reasoning_parser_plugin
-    return parser_marks(folder, name, plugin or "") if name else None
+    return parser_marks(folder, name, plugin) if name else None
 
 
 def engine_args(folder: Path, options: Sequence[str]) -> AsyncEngineArgs:

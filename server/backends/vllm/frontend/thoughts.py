@@ -10,7 +10,7 @@ from vllm.reasoning import ReasoningParserManager
 from server.engines.thought_marks import KNOWN, ThoughtMarks
 
 
-def parser_marks(folder: Path, name: str, plugin: str = "") -> ThoughtMarks:
+def parser_marks(folder: Path, name: str, plugin: str | None) -> ThoughtMarks:
     """Marks of the parser for the tokenizer in a model's folder; `plugin`: a file that registers it.
 
     Raises ValueError for a parser that there isn't, that doesn't fit the tokenizer, or that tells no marks.
