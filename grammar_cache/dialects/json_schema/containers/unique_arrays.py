@@ -12,13 +12,13 @@ from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
 from grammar_cache.dialects.json_schema.schema.document import child_pointer
+from grammar_cache.dialects.json_schema.schema.values import NUMBERS
 from grammar_cache.expression import NOTHING, Bytes, Expression
 
 _MOST_APART = 16
 """Items of an array that are compared two by two."""
 _MOST_REQUIRED = 64
 """Items that an array may need, unless their values are listed."""
-_NUMERIC = frozenset({"integer", "number"})
 
 
 def may_repeat(all_facts: tuple[ArrayFacts, ...], most: int | None, writer: Writer) -> bool:
@@ -92,7 +92,7 @@ def _place_of(all_facts: tuple[ArrayFacts, ...]) -> str:
 
 def _apart(places: Sequence[Conjunction], writer: Writer) -> bool:
     """Whether the items of no two places can be equal: they are of other types, or other values are listed."""
-    types = [found | _NUMERIC if found & _NUMERIC else found for found in map(writer.types, places)]
+    types = [found | NUMBERS if found & NUMBERS else found for found in map(writer.types, places)]
     listed = [writer.listed(place) for place in places]
     for (one, ours), (other, theirs) in combinations(zip(types, listed, strict=True), 2):
         told_apart = ours is not None and theirs is not None and ours.keys().isdisjoint(theirs)

@@ -35,7 +35,7 @@ from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.dialects.json_schema.schema.resources import REFERENCES
 from grammar_cache.dialects.json_schema.schema.types import stated_types, stated_values
 from grammar_cache.dialects.json_schema.schema.unenforced import Unenforced
-from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, identity
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, OBJECTS, STRINGS, identity
 from grammar_cache.dialects.json_schema.strings import formats
 from grammar_cache.dialects.json_schema.strings.listing_pattern import listed_texts
 from grammar_cache.dialects.json_schema.strings.patterns import Patterns
@@ -43,7 +43,6 @@ from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 from grammar_cache.errors import LimitExceeded, UnsupportedFeature
 
 _BEYOND_TYPE = tables.ENFORCED - {"type"}
-_STRING = frozenset({"string"})
 
 _LOOKING_AROUND = ("unevaluatedProperties", "unevaluatedItems")
 
@@ -185,7 +184,7 @@ class FactReader:
         alternatives = keywords.schemas("oneOf")
         types, values, strings = stated_types(keywords), stated_values(keywords), StringFacts.read(keywords)
         values = (*values, *listed.values())
-        if types == _STRING and (texts := listed_texts(keywords.values.get("pattern"))) is not None:
+        if types == STRINGS and (texts := listed_texts(keywords.values.get("pattern"))) is not None:
             values, strings = (*values, texts), replace(strings, patterns=())
         own = (
             types,
@@ -264,7 +263,7 @@ class FactReader:
         """
         for name, wanted in keywords.dependencies(keyword):
             needed = (name, *wanted) if isinstance(wanted, tuple) else (name,)
-            present = Facts(types=frozenset({"object"}), object=ObjectFacts(required=tuple(dict.fromkeys(needed))))
+            present = Facts(types=OBJECTS, object=ObjectFacts(required=tuple(dict.fromkeys(needed))))
             more = () if isinstance(wanted, tuple) else (wanted,)
             origin = keywords.at(keyword, name)
             yield (self.make(without(name), origin),), (self.make(present, origin), *more)

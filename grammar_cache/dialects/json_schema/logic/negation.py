@@ -17,7 +17,7 @@ from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.numbers.interval import Bound, Interval
 from grammar_cache.dialects.json_schema.schema.atoms import FALSE, TRUE, Conjunction, negation
 from grammar_cache.dialects.json_schema.schema.loading import Json
-from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, NUMBERS
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, ARRAYS, NUMBERS, OBJECTS, STRINGS
 from grammar_cache.dialects.json_schema.strings import certainly_outside
 from grammar_cache.dialects.json_schema.strings.string_facts import StringFacts
 
@@ -52,13 +52,13 @@ def _ways(facts: Facts, naming: Naming) -> Iterator[Facts | Conjunction]:
     for values in facts.values:
         yield none_of(values, naming)
     if "string" in facts.types:
-        yield from (replace(way, types=frozenset({"string"})) for way in _texts(facts.text))
+        yield from (replace(way, types=STRINGS) for way in _texts(facts.text))
     if facts.types & NUMBERS:
         yield from (replace(way, types=facts.types & NUMBERS) for way in _numbers(facts.interval))
     if "array" in facts.types:
-        yield from (replace(way, types=frozenset({"array"})) for way in _arrays(facts.array))
+        yield from (replace(way, types=ARRAYS) for way in _arrays(facts.array))
     if "object" in facts.types:
-        yield from (replace(way, types=frozenset({"object"})) for way in _objects(facts.object))
+        yield from (replace(way, types=OBJECTS) for way in _objects(facts.object))
     if facts.incomplete:
         yield Facts(refusal="a schema of which keywords are dropped can't be denied")
     if facts.looks_around:
@@ -188,7 +188,7 @@ def different(value: Json, naming: Naming) -> Facts:
         ways.append(Facts(array=ArrayFacts(least=len(value) + 1)))
         # An array that ends before the place differs as well.
         arrays = (_differs_at(place, naming.unequal(item)) for place, item in enumerate(value))
-        ways += [Facts(types=frozenset({"array"}), array=way) for way in arrays]
+        ways += [Facts(types=ARRAYS, array=way) for way in arrays]
         return _different(ANY_TYPE - {"array"}, ways, naming)
     if isinstance(value, dict):
         ways.append(_has(Some(TRUE, beside=tuple(value))))

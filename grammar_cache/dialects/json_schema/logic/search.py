@@ -20,10 +20,9 @@ from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
 from grammar_cache.dialects.json_schema.logic.unevaluated import followed
 from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
-from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, OBJECTS
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
-_OBJECT = frozenset({"object"})
 _MOST_TOGETHER = 4
 """Alternatives up to which any of them are looked at together, where it matters which hold."""
 _TRIED = 200
@@ -231,7 +230,7 @@ class Search:
         types = types_left(chain.from_iterable(facts.choices), self._facts)
         left = () if branch.types <= types else (self._of_types(types, atom),)
         denied = negation(atom)
-        if branch.types & types == _OBJECT and self._members_exclude(branch, denied):
+        if branch.types & types == OBJECTS and self._members_exclude(branch, denied):
             return left
         return left if self._context.excluded(denied, (*branch.own, *left)) else None
 
@@ -302,7 +301,7 @@ class Search:
             self._refuse(end, facts)
             return False
         types = facts.types & branch.types
-        if not types or (types == _OBJECT and self._members_exclude(branch, end)):
+        if not types or (types == OBJECTS and self._members_exclude(branch, end)):
             return False
         return True if not facts.refers and facts.holds_of_all(branch.types) else None
 

@@ -11,12 +11,10 @@ from typing import TypeAlias
 
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.member_values import listed_values
-from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE
+from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, OBJECTS
 
 Tags: TypeAlias = Mapping[str | None, frozenset[str]]
 """Identities by the name of a member, one of which its value is; under None those of the whole value."""
-
-_OBJECT = frozenset({"object"})
 
 
 def told_by(facts: Facts, lookup: Callable[[str], Facts], types: frozenset[str] = ANY_TYPE) -> Tags:
@@ -24,7 +22,7 @@ def told_by(facts: Facts, lookup: Callable[[str], Facts], types: frozenset[str] 
     if facts.refusal:
         return {}
     own: dict[str | None, frozenset[str]] = {None: listed_values(facts)} if facts.values else {}
-    if facts.types & types != _OBJECT:
+    if facts.types & types != OBJECTS:
         return own
     members = {name: lookup(atom) for name, atom in facts.object.properties.items() if name in facts.object.required}
     return own | {

@@ -10,6 +10,7 @@ from grammar_cache.dialects.json_schema.schema.loading import Json
 TYPES = ("object", "array", "string", "number", "integer", "true", "false", "null")
 """Finer than those of a schema: "number" is said of the numbers that are not integers, and true and false are two."""
 ANY_TYPE = frozenset(TYPES)
+OBJECTS, ARRAYS, STRINGS = frozenset({"object"}), frozenset({"array"}), frozenset({"string"})
 NUMBERS = frozenset({"number", "integer"})
 
 _LONGEST_INTEGER = 4_000
