@@ -11,7 +11,7 @@ from grammar_cache.dialects.json_schema.containers.item_counts import ANY_ORDER,
 from grammar_cache.dialects.json_schema.containers.writing import Writer
 from grammar_cache.dialects.json_schema.expressions.combine import alt, seq
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, pointer
-from grammar_cache.dialects.json_schema.schema.document import child_pointer
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.dialects.json_schema.schema.values import NUMBERS
 from grammar_cache.expression import NOTHING, Bytes, Expression
 

@@ -16,8 +16,6 @@ from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.dialects.json_schema.schema.resources import RECURSIVE, Resources, Scope
 from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
-__all__ = ["Document", "Node", "child_pointer"]
-
 
 @dataclass(slots=True)
 class Node:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from grammar_cache.dialects.json_schema.schema.document import Node, child_pointer
+from grammar_cache.dialects.json_schema.schema.document import Node
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.loading import Json
+from grammar_cache.dialects.json_schema.schema.places import child_pointer
 from grammar_cache.errors import GrammarSyntaxError
 
 _MOST_COUNTED = 10**12
