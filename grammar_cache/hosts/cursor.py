@@ -20,7 +20,7 @@ from grammar_cache.errors import BudgetTooSmall, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.certificate import Certificate
 from grammar_cache.masks.mask import Mask
-from grammar_cache.vocabulary.token_set import Bits, TokenBits, allowed, mask_bytes
+from grammar_cache.vocabulary.token_set import Bits, allowed, mask_bytes
 
 DRAFTED = 64
 """Tokens that can be taken back at once where the grammar has been begun anew: farther back the text is followed."""
@@ -190,8 +190,7 @@ class Cursor:
         return self._only(self._way_out())
 
     def _only(self, tokens: tuple[int, ...]) -> Mask:
-        bits = TokenBits.of(allowed(tokens, mask_bytes(self._grammar.vocabulary.size)))
-        return Mask((bits,), 4 * bits.size, narrowed=None)
+        return Mask.alone(allowed(tokens, mask_bytes(self._grammar.vocabulary.size)))
 
     def _way_out(self) -> tuple[int, ...]:
         """Next token of the completion; where the text is complete, its end."""

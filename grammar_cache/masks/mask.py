@@ -30,6 +30,12 @@ class Mask:
     narrowed: bool | None = False
     own_bytes: int = 0
 
+    @staticmethod
+    def alone(bits: Bits) -> Mask:
+        """Mask of these tokens, which it shares with no other; nobody has looked what a budget keeps out."""
+        own = TokenBits.of(bits)
+        return Mask((own,), 4 * own.size, narrowed=None, own_bytes=own.size_bytes)
+
     def __contains__(self, token: int) -> bool:
         return any(token in part for part in self.parts)
 

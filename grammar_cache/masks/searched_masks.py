@@ -16,7 +16,7 @@ from grammar_cache.interrupt import Interrupt
 from grammar_cache.masks.mask import Mask
 from grammar_cache.masks.masks import Masks
 from grammar_cache.network.network import Network
-from grammar_cache.vocabulary.token_set import Bits, TokenBits
+from grammar_cache.vocabulary.token_set import Bits
 
 
 class SearchedMasks(SearchedDistances):
@@ -39,8 +39,7 @@ class SearchedMasks(SearchedDistances):
         tokens = INFINITE - 1 if budget is None else budget - 1
         known = self._masks.of(configuration, tokens) or self._tight_masks.get((configuration, tokens))
         if known is None:
-            bits = TokenBits.of(self._tight_bits(configuration, tokens))
-            known = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
+            known = Mask.alone(self._tight_bits(configuration, tokens))
             self._tight_masks.keep((configuration, tokens), known, known.size_bytes)
         return known
 

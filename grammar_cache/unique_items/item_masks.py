@@ -23,7 +23,7 @@ from grammar_cache.unique_items.leaving import Leaving
 from grammar_cache.unique_items.near_tokens import NearTokens, going_on
 from grammar_cache.unique_items.strings_along import StringsAlong
 from grammar_cache.unique_items.token_places import Crossing, TokenPlaces
-from grammar_cache.vocabulary.token_set import TokenBits, mask_bytes
+from grammar_cache.vocabulary.token_set import mask_bytes
 
 _UNKNOWN = INFINITE + 1
 """Instead of a distance."""
@@ -91,8 +91,7 @@ class ItemMasks:
     def _kept(self, number: int, budget: int | None, flags: NDArray[np.bool_]) -> Mask:
         words, packed = np.zeros(mask_bytes(len(flags)), np.uint8), np.packbits(flags, bitorder="little")
         words[: len(packed)] = packed
-        bits = TokenBits.of(words)
-        mask = Mask((bits,), 4 * bits.size, narrowed=None, own_bytes=bits.size_bytes)
+        mask = Mask.alone(words)
         self._known.keep((number, budget), mask, mask.size_bytes)
         return mask
 
