@@ -40,7 +40,10 @@ def linear(
                 found.add(after)
                 order.append(after)
         if len(order) > MOST_STATES:
-            raise LimitExceeded(f"counting takes more than {MOST_STATES} states", limit="rules")
+            raise LimitExceeded(
+                f"counting members or items takes more than {MOST_STATES} states: smaller counts take fewer",
+                limit="rules",
+            )
     alive = _alive(ways, {state for state in order if ends(state)})
     if start not in alive:
         return NOTHING

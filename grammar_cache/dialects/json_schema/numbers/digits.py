@@ -109,7 +109,10 @@ def _automaton(rows: Ints, start: int) -> Automaton:
         new[heads] = np.arange(at, at + len(heads))
         order = np.concatenate((order, heads))
         if len(order) > MOST_STATES:
-            raise LimitExceeded(f"counting takes more than {MOST_STATES} states", limit="rules")
+            raise LimitExceeded(
+                f"these multiples take more than {MOST_STATES} states: those of a step with fewer digits take fewer",
+                limit="rules",
+            )
     heads = new[rows[order, :END]]
     tails, characters = np.nonzero(heads >= 0)
     labels = _BYTES[characters]

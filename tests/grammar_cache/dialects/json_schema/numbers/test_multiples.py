@@ -224,3 +224,10 @@ def test_many_numbers_are_excluded() -> None:
 def test_zero_is_compared_however_it_is_written(zero: str) -> None:
     """Digits that magnitudes are compared with are one for all zeros, and so are automata that are kept for them."""
     assert Comparison(Decimal(zero), frozenset({1})).digits() == ("0", "")
+
+
+def test_too_many_states_are_told_with_what_makes_them_fewer() -> None:
+    """A step of four digits behind the point, between bounds, is refused by what it takes; one of two is not."""
+    with pytest.raises(LimitExceeded, match="step with fewer digits"):
+        parse('{"multipleOf": 0.1999, "minimum": 12345, "maximum": 1e12}')
+    parse('{"multipleOf": 0.19, "minimum": 12345, "maximum": 1e12}')
