@@ -19,6 +19,7 @@ from server.engines.embedded import NAME
 from server.options.option import Option, choice, option, options_within
 from server.options.readers import (
     amount,
+    key_value,
     mebibytes,
     origin,
     path,
@@ -119,7 +120,7 @@ class Settings:
     name: str | None = option(None, text, "the model's name in requests", told="as it is called by --model")
     host: str = option("127.0.0.1", text, "the address to listen on")
     port: int = option(8000, port, "0: any free one")
-    api_key: str | None = option(None, text, "the key of /v1 requests", metavar="KEY", secrecy="secret")
+    api_key: str | None = option(None, key_value, "the key of /v1 requests", metavar="KEY", secrecy="secret")
     """Asked for on every `/v1` route if set."""
 
     keys: Path | None = option(

@@ -12,12 +12,14 @@ Errors name the entry and the field, and never quote a value.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from yaml.nodes import MappingNode, Node, ScalarNode
 
 from server.access.keys import SINGLE, Key, KeyLimits, digest_of
+from server.options.readers import key_value
 from server.telemetry.record import NOBODY
 
 MOST_KEYS = 1000
@@ -25,8 +27,12 @@ MOST_BYTES = 1 << 20
 LEAST_CHARACTERS = 16
 """Characters of a key: what is shorter can be guessed, from its digest too."""
 
+MOST_COUNTED = 1 << 53
+"""Bound of counts: above it fractions of a bucket's level are no numbers any more."""
+
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
-Count = Annotated[int, Field(ge=1)]
+Value = Annotated[str, Field(min_length=LEAST_CHARACTERS), AfterValidator(key_value)]
+Count = Annotated[int, Field(ge=1, le=MOST_COUNTED)]
 
 
 class KeyEntry(BaseModel):
@@ -35,7 +41,7 @@ class KeyEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     name: Name
-    key: Annotated[str, Field(min_length=LEAST_CHARACTERS)] | None = None
+    key: Value | None = None
     sha256: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
     requests_per_minute: Count | None = None
     tokens_per_minute: Count | None = None
@@ -77,20 +83,39 @@ class KeyFile(BaseModel):
     keys: Annotated[list[KeyEntry], Field(min_length=1, max_length=MOST_KEYS)]
 
 
+class _TwiceError(Exception):
+    """Mapping that has a name twice."""
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """Loader that refuses a name which is there twice: YAML's own drops what was said first, keys and limits too."""
+
+    def compose_mapping_node(self, anchor: dict[Any, Node] | None) -> MappingNode:
+        node = super().compose_mapping_node(anchor)
+        seen: set[str] = set()
+        for name in (name for name, _ in node.value if isinstance(name, ScalarNode)):
+            if name.value in seen:
+                raise _TwiceError(f"line {name.start_mark.line + 1} has a name that is there already")
+            seen.add(name.value)
+        return node
+
+
 def read_keys(path: Path) -> tuple[Key, ...]:
     """Keys of a file. Raises OSError, or ValueError with a text that may be logged."""
     data = path.read_bytes()
     if len(data) > MOST_BYTES:
         raise ValueError(f"{path}: a file of keys has at most {MOST_BYTES} bytes")
     try:
-        found = KeyFile.model_validate(yaml.safe_load(data))
+        found = KeyFile.model_validate(yaml.load(data, _Loader))
+    except ValidationError as error:
+        raise ValueError(f"{path}: {_first_fault(error)}") from None
+    except _TwiceError as error:
+        raise ValueError(f"{path}: {error}") from None
     except yaml.MarkedYAMLError as error:  # its text quotes the file
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise ValueError(f"{path}: line {line} is no YAML") from None
-    except (yaml.YAMLError, RecursionError):
+    except (yaml.YAMLError, RecursionError, ValueError):  # ValueError: dates and numbers that there are not
         raise ValueError(f"{path}: this is no YAML") from None
-    except ValidationError as error:
-        raise ValueError(f"{path}: {_first_fault(error)}") from None
     keys = tuple(entry.as_key for entry in found.keys)
     if len({key.name for key in keys}) < len(keys):
         raise ValueError(f"{path}: two names are the same")

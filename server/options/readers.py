@@ -39,6 +39,13 @@ def utf8(found: str) -> str:
     return found
 
 
+def key_value(found: str) -> str:
+    """Value of a key, as a header can carry it. Errors don't quote it."""
+    if not text(found).isprintable() or found != found.strip():
+        raise NotAllowed("the value has white space at an end, or characters that no header can carry")
+    return found
+
+
 def path(found: str) -> Path:
     """Path of a file or a folder, whose name may be any bytes."""
     if not found:

@@ -107,6 +107,13 @@ def test_a_changed_file_is_read_anew(tmp_path: Path) -> None:
         (f"keys: [{{name: default, key: {SECRET}}}]", "another key"),
         ("keys: [{name: a, key: short}]", "key"),
         (f"keys: [{{name: a, key: &x {SECRET}}}, {{name: b, key: *y}}]", "no YAML"),
+        (f"keys: [{{name: a, key: {SECRET}}}]\nkeys: [{{name: b, key: {OTHER}}}]", "line 2 has a name that is there"),
+        (f"keys: [{{name: a, key: {SECRET}, concurrency: 1, concurrency: 9}}]", "line 1 has a name that is there"),
+        (f"keys: [{{name: 2026-99-99, key: {SECRET}}}]", "no YAML"),
+        (f"keys: [{{name: a, key: {SECRET}, tokens_per_minute: {10**400}}}]", "tokens_per_minute"),
+        (f'keys: [{{name: a, key: "{SECRET} "}}]', "white space"),
+        (f"keys: [{{name: a, key: {SECRET}}}, {{[]: 1}}]", "no YAML"),
+        (f"keys: [{{name: a, key: {SECRET}}}, &x {{*x : 1}}]", "no YAML"),
         (f"keys: !!python/object/apply:os.system ['echo {SECRET}']", "no YAML"),
     ],
 )

@@ -47,6 +47,8 @@ def texts(option: Option) -> st.SearchStrategy[str]:
         return st.integers(1, 9999).map(str)
     if option.name == "traces":
         return st.sampled_from(["http://localhost:4318/v1/traces", "https://user:pw@[::1]/"])
+    if option.name == "api_key":
+        return st.text("abc:/#'\"-é", min_size=1, max_size=6).filter(lambda text: text != "--")
     return st.text("abc:/ #'\"-{}[]é", min_size=1, max_size=6).filter(lambda text: text.strip() == text != "--")
 
 
@@ -181,6 +183,20 @@ def test_texts_stay_texts(tmp_path: Path) -> None:
     file.write_text("api_key: 0123\nname: no\nstore_tenant: 2026-11-23\nhost: 1e3\n")
     found = configuration(parse(["serve", "--config", str(file)])).settings
     assert (found.api_key, found.name, found.store_tenant, found.host) == ("0123", "no", "2026-11-23", "1e3")
+
+
+@pytest.mark.parametrize("key", ["secret\n", " secret", "sec\tret", "sec\x7fret"])
+def test_a_key_that_no_client_can_send(
+    key: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """White space at an end, as a file's last line has it, would keep everybody out: an error, and it isn't quoted."""
+    monkeypatch.setenv("SWYB_API_KEY", key)
+    with pytest.raises(ValueError, match=r"^SWYB_API_KEY: .*no header can carry") as caught:
+        configuration(parse(["serve"]))
+    assert "sec" not in str(caught.value)
+    with pytest.raises(SystemExit):
+        parse(["serve", "--api-key", key])
+    assert "--api-key: the value has white space" in capsys.readouterr().err
 
 
 CHECKED = [name for name, option in OPTIONS.items() if option.choices or isinstance(option.default, int | float)]
