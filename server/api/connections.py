@@ -1,4 +1,6 @@
-"""Connections of uvicorn's that are bounded: how many there are, and how long the headers of a request may take."""
+"""Connections of uvicorn's that are bounded: how many there are, how long the headers of a request may take to come,
+and how long a client may take nothing of an answer.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +15,55 @@ from server.api.request_ids import ANTHROPIC_HEADER, HEADER, new_id
 from server.protocol.errors import ApiError, ErrorCode
 from server.settings import Intake
 
+UNREAD_SECONDS = 60.0
+"""Seconds in which a client has to take a part of what waits for it."""
+
 _Protocol: Any = AutoHTTPProtocol
 """Either of uvicorn's two; `cycle` is the request whose headers have come."""
+
+
+class _Taken(_Protocol):  # type: ignore[misc]
+    """Connection that is cut where the client reads nothing; uvicorn would wait for ever."""
+
+    unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        transport.set_write_buffer_limits(high=0)  # else the last part of an answer may wait without notice
+        super().connection_made(transport)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._expect()
+
+    def resume_writing(self) -> None:
+        self._forget()
+        super().resume_writing()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(error)
+
+    def _expect(self) -> None:
+        waits = self.transport.get_write_buffer_size()
+        self.unread = self.loop.call_later(UNREAD_SECONDS, self._look, waits)
+
+    def _forget(self) -> None:
+        if self.unread is not None:
+            self.unread.cancel()
+            self.unread = None
+
+    def _look(self, waited: int) -> None:
+        """Cuts the connection, unless some has been read: closing it would wait for the rest to be."""
+        if self.transport.get_write_buffer_size() == waited:
+            self.transport.abort()
+        else:
+            self._expect()
 
 
 def bounded(intake: Intake) -> type[asyncio.Protocol]:
     """The protocol to give to `uvicorn.Config(http=...)`."""
 
-    class Bounded(_Protocol):  # type: ignore[misc]
+    class Bounded(_Taken):
         """uvicorn waits for headers for ever, but for those behind an answer: and not where a byte of them came."""
 
         deadline: asyncio.TimerHandle | None = None

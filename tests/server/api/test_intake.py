@@ -7,12 +7,14 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from http.client import HTTPResponse
 from typing import Any
 
+import httpx
 import pytest
 
+from server.api import connections
 from server.protocol.errors import ApiError, ErrorCode
 from server.protocol.reading import parse_body, parse_chat
 from server.settings import Intake, Settings
@@ -244,3 +246,17 @@ def test_others_are_answered_while_a_long_body_is_read(running: Running) -> None
         answered += running.client.get("/health").status_code == 200
     sending.join()
     assert answered > 5
+
+
+def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that nobody takes keep no connection for ever: its place is somebody else's after a while."""
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.2)
+    with serving(settings=Settings(intake=Intake(connections=1))) as server:
+        server.client.close()
+        host, port = server.base.removeprefix("http://").split(":")
+        with closing(socket.create_connection((host, int(port)))) as silent:
+            silent.setblocking(False)
+            with suppress(BlockingIOError, ConnectionError):  # until neither side takes any more
+                while True:
+                    silent.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
+            eventually(lambda: httpx.get(f"{server.base}/health").status_code == 200)
