@@ -78,10 +78,10 @@ def mebibytes(found: str) -> int:
 
 
 def amount(found: str) -> float:
-    """A number above 0."""
+    """A number above 0. No wait is longer than a day: threads can't wait for ever so long."""
     value = _number(found)
-    if value <= 0:
-        raise NotAllowed(f"{found!r} is not a number above 0")
+    if not 0 < value <= MOST_SECONDS:
+        raise NotAllowed(f"{found!r} is not a number above 0, {MOST_SECONDS:g} at most")
     return value
 
 
@@ -104,7 +104,7 @@ def _number(found: str) -> float:
 
 def port(found: str) -> int:
     """A TCP port; 0 is any free one."""
-    if not found.isdecimal() or int(found) > 65535:
+    if not _is_count(found) or int(found) > 65535:
         raise NotAllowed(f"{found!r} is not a port from 0 to 65535")
     return int(found)
 
