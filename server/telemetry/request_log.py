@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -12,16 +13,29 @@ Write = Callable[[str], object]
 
 _MILLISECONDS = 1000
 
+_log = logging.getLogger(__name__)
+
 
 class RequestLog:
     """Log that is written to by `write`, a line at a time."""
 
     def __init__(self, write: Write) -> None:
         self._write = write
+        self._fails = False
 
     def tell(self, record: Record) -> None:
-        """Writes the line of a request that has ended."""
-        self._write(json.dumps(line(record), separators=(",", ":")))
+        """Writes the line of a request that has ended. What can't be written, on a full disk, say, is told once.
+
+        No request fails by that.
+        """
+        try:
+            self._write(json.dumps(line(record), separators=(",", ":")))
+        except OSError as error:
+            if not self._fails:
+                _log.error("lines of requests are lost: %s", error)
+            self._fails = True
+        else:
+            self._fails = False
 
 
 def line(record: Record) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import time
@@ -11,6 +12,8 @@ import httpx
 import pytest
 
 from server.settings import Settings, TelemetryOptions
+from server.telemetry.record import Record
+from server.telemetry.request_log import RequestLog
 from tests.server.engines.scripts import uniform
 from tests.server.running import SCHEMA, VOCABULARY, eventually, request, schema_format, serving
 from tests.server.telemetry.traffic import MARKER, all_kinds, ask, hostile
@@ -105,3 +108,22 @@ def test_where_lines_go(capsys: pytest.CaptureFixture[str], where: Any) -> None:
     captured = capsys.readouterr()
     assert lines(captured.err) == []
     assert len(lines(captured.out)) == (1 if where == "stdout" else 0)
+
+
+def test_a_log_that_cannot_be_written_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A disk that is full fails no request: the loss is told when it begins, and lines come again afterwards."""
+    written: list[str] = []
+    full = [True]
+
+    def write(line: str) -> None:
+        if full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written.append(line)
+
+    log = RequestLog(write)
+    for full[0] in (True, True, False, True):
+        log.tell(Record())
+    assert len(written) == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        "lines of requests are lost: [Errno 28] No space left on device"
+    ] * 2
