@@ -95,11 +95,21 @@ def test_defaults_are_valid_and_mistakes_are_not() -> None:
         {"config": {"api_key": "k"}},
         {"config": {"store": "redis://h"}},
         {"config": {"port": 1}},
+        {"config": {"metrics": False}},
+        {"config": {"request_log": False}},
         {"store": {"address": "redis://user:password@host"}},
         {"storeSecret": "short"},
         {"service": {"type": "External"}},
     ):
         assert not schema().is_valid({**values(), **wrong}), wrong
+
+
+@pytest.mark.parametrize("name", ["metrics", "request_log"])
+def test_choices_are_those_of_the_server(name: str) -> None:
+    """YAML reads `off` as false, and the chart would write that: the words are told before a server refuses them."""
+    [option] = [option for option in options_of(Settings) if option.name == name]
+    assert tuple(schema().schema["properties"]["config"]["properties"][name]["enum"]) == option.choices
+    assert schema().is_valid({**values(), "config": yaml.safe_load(f'{name}: "off"')})
 
 
 @pytest.fixture(scope="module", params=VALUES)

@@ -158,13 +158,15 @@ def test_the_health_check_asks_for_readiness() -> None:
 
 
 def test_the_entry_point_copies_the_loops_once(tmp_path: Path) -> None:
-    """The entry point copies loops to where they may be written, leaves those that are there, and gives its place to
-    the command.
+    """The entry point copies loops to where they may be written, leaves those that are there, begins anew where a copy
+    was cut short, and gives its place to the command.
     """
     given, taken, programs = tmp_path / "given", tmp_path / "taken", tmp_path / "bin"
     given.mkdir()
     (given / "loop.nbi").write_text("compiled")
     programs.mkdir()
+    (tmp_path / "taken.part").mkdir()
+    (tmp_path / "taken.part" / "loop.nbi").write_text("comp")
     (programs / "swyb").write_text('#!/bin/sh\necho "$$" "$@"\n')
     (programs / "swyb").chmod(0o755)
     script = ROOT / "docker" / "entrypoint.sh"
@@ -176,3 +178,4 @@ def test_the_entry_point_copies_the_loops_once(tmp_path: Path) -> None:
         assert process.returncode == 0
         assert (taken / "loop.nbi").read_text() == content
         (taken / "loop.nbi").write_text("changed")
+    assert not (tmp_path / "taken.part").exists()

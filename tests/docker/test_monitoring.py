@@ -72,6 +72,16 @@ def test_alerts_ask_for_metrics_that_exist() -> None:
     assert all(rule["annotations"]["summary"].endswith(".") and rule["for"] for rule in rules)
 
 
+def test_the_last_server_is_missed() -> None:
+    """A server that has ended is asked no more, so the alert asks whether there is one."""
+    [job] = loaded(PROMETHEUS / "prometheus.yaml")["scrape_configs"]
+    [rule] = [
+        rule for rule in loaded(PROMETHEUS / "alerts.yaml")["groups"][0]["rules"] if rule["alert"] == "SwybServerDown"
+    ]
+    asked = f'up{{job="{job["job_name"]}"}}'
+    assert rule["expr"] == f"{asked} == 0 or absent({asked})"
+
+
 def test_the_dashboard_names_the_source() -> None:
     """Panels of the dashboard ask the one source that there is."""
     file = GRAFANA / "dashboards" / "swyb.json"
