@@ -72,7 +72,9 @@ class Account:
             )
             raise _never("tokens_per_minute", f"{message}: ask for fewer by max_tokens or n", "max_tokens")
         if (seconds := bucket.wait(most)) > 0:
-            raise _limited("tokens_per_minute", f"{bucket.per_minute} tokens a minute", seconds)
+            # The request has been counted, and comes again as another one.
+            again = seconds if self._requests is None else max(seconds, self._requests.wait(1))
+            raise _limited("tokens_per_minute", f"{bucket.per_minute} tokens a minute", again)
         bucket.take(most)
         try:
             yield

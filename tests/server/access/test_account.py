@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from math import ceil
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.access.account import Account
@@ -108,6 +108,20 @@ def test_a_refund_is_there_at_once() -> None:
         pass
     with one.tokens(960, lambda: 0):
         pass
+
+
+@example(2, [(0, 60), (0, 50)])
+@given(st.integers(1, 4), st.lists(st.tuples(st.floats(0, 20), st.integers(1, 100)), min_size=1, max_size=20))
+def test_after_a_refusal_of_tokens_the_same_request_is_taken(per_minute: int, works: list[tuple[float, int]]) -> None:
+    """The request that is refused counts as one too, so the time that is told is enough for both limits."""
+    clock = Clock()
+    one = account(clock, requests_per_minute=per_minute, tokens_per_minute=100)
+    for pause, most in works:
+        clock.now += pause
+        if refused(one) is None and (refusal := refused_tokens(one, most, most)) is not None:
+            clock.now += told(refusal)
+            assert refused(one) is None
+            assert refused_tokens(one, most, most) is None
 
 
 def test_answers_at_a_time() -> None:
