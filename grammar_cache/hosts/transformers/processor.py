@@ -25,6 +25,10 @@ from grammar_cache.hosts.cursor import Cursor
 from grammar_cache.hosts.transformers.tokenizers import check_vocabulary, vocabulary_of
 
 Tensor: TypeAlias = torch.Tensor
+
+LARGEST = 1e5
+"""Greatest score that is left, up and down. Temperatures divide scores, beams add them up, and call -1e9 no beam."""
+
 Places: TypeAlias = dict[tuple[int, ...], Cursor | None]
 """Places by the tokens of answers; None behind a token that wasn't allowed."""
 
@@ -59,9 +63,9 @@ class BudgetLogitsProcessor:
         self._check_width(int(scores.shape[1]))
         rows = self._followed(input_ids)
         allowed = self._allowed(rows, int(scores.shape[1])).to(scores.device)
-        most = torch.finfo(scores.dtype).max
-        scores = torch.nan_to_num(scores, nan=-torch.inf, posinf=most, neginf=-torch.inf)
-        scores = scores.masked_fill(~allowed, -torch.inf)
+        most = min(LARGEST, torch.finfo(scores.dtype).max)
+        out = ~allowed | torch.isnan(scores) | torch.isneginf(scores)
+        scores = scores.clamp(-most, most).masked_fill(out, -torch.inf)
         for row in torch.isneginf(scores.max(dim=1).values).nonzero().flatten().tolist():
             scores[row, self._way_out(rows[row])] = 0.0  # or nothing could be drawn
         return scores

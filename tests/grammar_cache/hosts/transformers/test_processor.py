@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from jsonschema import Draft202012Validator
@@ -145,6 +146,33 @@ def test_a_processor_finds_out_that_others_begin(grammar: CompiledGrammar) -> No
         ones = torch.ones_like(before)
         found = made.generate(input_ids=before, attention_mask=ones, logits_processor=[processor], max_new_tokens=28)
         assert processor.certificate(found[0, before.shape[1] :].tolist()).complete
+
+
+GREATEST: dict[str, dict[str, Any]] = {
+    "cold draws": {"do_sample": True, "temperature": 0.3},
+    "cold draws of what is banned": {"do_sample": True, "temperature": 0.3, "no_repeat_ngram_size": 1},
+    "beams of what is banned": {"num_beams": 3, "no_repeat_ngram_size": 1},
+    "lasting beams": {"num_beams": 3, "no_repeat_ngram_size": 1, "early_stopping": "never", "length_penalty": 0.0},
+}
+
+
+@pytest.mark.parametrize("way", GREATEST)
+@pytest.mark.parametrize("score", [float("inf"), float("-inf")])
+def test_the_greatest_scores_there_are_do_no_harm(grammar: CompiledGrammar, way: str, score: float) -> None:
+    """Scores that a temperature or a sum would make infinite: a model's, and those of `remove_invalid_values`."""
+    processor = BudgetLogitsProcessor(grammar, tokenizer(), budget := grammar.minimum.tokens)
+    prompt = tokenizer()(PROMPTS[0], return_tensors="pt")["input_ids"]
+    made = model(wants=lambda tokens: np.full(len(tokenizer()), score, np.float32), prompt_length=prompt.shape[1])
+    torch.manual_seed(3)
+    found = made.generate(
+        input_ids=prompt,
+        attention_mask=torch.ones_like(prompt),
+        logits_processor=[processor],
+        max_new_tokens=budget,
+        remove_invalid_values=True,
+        **GREATEST[way],
+    )
+    assert processor.certificate(found[0, prompt.shape[1] :].tolist()).complete
 
 
 def test_refusals_come_before_the_model(grammar: CompiledGrammar) -> None:
