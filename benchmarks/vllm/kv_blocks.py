@@ -29,7 +29,7 @@ def held(prompt: int, budget: int, beams: int) -> tuple[int, int]:
     tokens = Decoder(grammar, parameters).wanted.tokens
     asked = SearchRequest("answer", "g", parameters, *tokens).to_dict()
     text = [token % 5 for token in range(prompt)] + list(tokens[0])
-    room = room_for(prompt + budget, beams, BLOCK)
+    room = room_for(prompt + budget, beams, ((BLOCK, None),))
     engine = Engine(made(POOL, beams, tokens=prompt + budget), Workers(grammar), asynchronous=False)
     pool = engine.scheduler.kv_cache_manager.block_pool
     free = pool.get_num_free_blocks()

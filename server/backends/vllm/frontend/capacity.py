@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from asyncio import Future, get_running_loop
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
+from typing import TypeAlias
 
 from server.backends.backend import DoesNotFit
 
@@ -31,14 +32,22 @@ class Room:
         return self.blocks >= other.blocks and self.seats >= other.seats
 
 
-def room_for(length: int, beams: int | None, block: int) -> Room:
-    """Room that an answer may need: `length` tokens with its prompt, in blocks of `block` tokens. `beams`: of a search;
-    None: a text that vLLM samples.
+Kinds: TypeAlias = Sequence[tuple[int, int | None]]
+"""Kinds of memory that each text takes: tokens of a block, and blocks that it has at most, if that is bounded."""
+
+
+def room_for(length: int, beams: int | None, kinds: Kinds) -> Room:
+    """Room that an answer may need: `length` tokens with its prompt, in blocks of all these kinds.
+
+    `beams`: of a search; None: a text that vLLM samples.
 
     Beams may hold everything of their own; and a block that is copied, for a beam that begins as another, is kept until
     it has been, even if nobody else has it any more.
     """
-    blocks = ceil(length / block)
+    blocks = 0
+    for tokens, most in kinds:
+        needed = ceil(length / tokens)
+        blocks += needed if most is None else min(needed, most)
     if beams is None:
         return Room(blocks, 1)
     return Room(beams * blocks + beams, beams)

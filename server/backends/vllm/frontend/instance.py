@@ -24,7 +24,7 @@ from grammar_cache.offline.tabled_grammar import TabledGrammar
 from grammar_cache.unique_items.unique_items_grammar import UniqueItemsGrammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 from server.backends.backend import SHUTTING_DOWN, DoesNotFit, Piece, Work, first_work
-from server.backends.vllm.frontend.capacity import Capacity, Room, room_for
+from server.backends.vllm.frontend.capacity import Capacity, Kinds, Room, room_for
 from server.backends.vllm.frontend.loading import LoadedGrammars
 from server.backends.vllm.frontend.logprobs import told
 from server.backends.vllm.frontend.reading import searched
@@ -66,7 +66,7 @@ class Instance:
         self._finishing: asyncio.Task[None] | None = None
         self._any_text = AnyText(vocabulary)
         cache = llm.vllm_config.cache_config
-        self._block: int = cache.block_size
+        self._memory: Kinds = ((cache.block_size, None),)
         # One block is vLLM's own.
         self._capacity = Capacity(Room(cache.num_gpu_blocks - 1, llm.vllm_config.scheduler_config.max_num_seqs))
 
@@ -105,6 +105,11 @@ class Instance:
             async for event in events:
                 yield event
 
+    async def look_at_memory(self) -> None:
+        """Asks what kinds of memory texts take; before the first of them. Raises EngineError."""
+        [kinds] = await self._call_core("kinds_of_memory")
+        self._memory = [(tokens, most) for tokens, most in kinds]
+
     def finish(self) -> None:
         """Ends answers as `Backend.finish` says."""
         self._waits.fire()
@@ -119,7 +124,7 @@ class Instance:
 
     def _room(self, parameters: Parameters, prompt_tokens: int) -> Room:
         beams = parameters.beam_width if is_searched(parameters) else None
-        return room_for(prompt_tokens + parameters.budget, beams, self._block)
+        return room_for(prompt_tokens + parameters.budget, beams, self._memory)
 
     def _decoded(self, work: Work, key: str | None) -> AsyncGenerator[Piece | Answer]:
         if not is_searched(work.parameters):
@@ -257,6 +262,7 @@ async def opened(args: Callable[[], AsyncEngineArgs], vocabulary: Vocabulary) ->
         raise
     instance = Instance(llm, vocabulary)
     try:
+        await instance.look_at_memory()
         await _warm_up(instance, await asyncio.to_thread(first_work, vocabulary))
     except BaseException:
         await instance.close()

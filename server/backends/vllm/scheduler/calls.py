@@ -1,4 +1,6 @@
-"""Calls of the front end to vLLM's engine core: grammars come and go there as in the workers (`GrammarWorker`)."""
+"""Calls of the front end to vLLM's engine core: grammars come and go there as in the workers (`GrammarWorker`),
+and its memory is known there.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from server.backends.vllm.wire.claims import Sent
 
 def install() -> None:
     """Gives vLLM's engine core these methods; it looks them up by name."""
-    for method in (load_grammar, drop_grammar, exchange_claims):
+    for method in (load_grammar, drop_grammar, exchange_claims, kinds_of_memory):
         setattr(EngineCore, method.__name__, method)
 
 
@@ -33,3 +35,9 @@ def exchange_claims(core: Any, keys: Sequence[str], news: Mapping[str, Sent]) ->
     """See `HeldGrammars.exchange`."""
     found: dict[str, Sent] = core.scheduler.masked.grammars.exchange(keys, news)
     return found
+
+
+def kinds_of_memory(core: Any) -> list[tuple[int, int | None]]:
+    """Kinds of memory that each text takes: see `Kinds`. Windows that slide, say, are one beside full attention."""
+    managers = core.scheduler.kv_cache_manager.coordinator.single_type_managers
+    return [(manager.block_size, manager.max_admission_blocks_per_request) for manager in managers]

@@ -72,7 +72,14 @@ def with_crowd(test: Callable[[Crowd], Coroutine[Any, Any, None]]) -> None:
 )
 def test_what_is_needed(length: int, width: int | None, expected: Room) -> None:
     """Each beam may hold a whole text, and one block more while it is copied."""
-    assert room_for(length, width, 32) == expected
+    assert room_for(length, width, [(32, None)]) == expected
+
+
+def test_a_text_takes_blocks_of_all_kinds_of_memory() -> None:
+    """Layers whose windows slide have blocks of their own, and no more than the window needs."""
+    kinds = [(32, None), (32, 3), (64, None)]
+    assert room_for(64, None, kinds) == Room(2 + 2 + 1, 1)
+    assert room_for(320, 2, kinds) == Room(2 * (10 + 3 + 5) + 2, 2)
 
 
 def test_what_never_fits_is_refused_at_once() -> None:

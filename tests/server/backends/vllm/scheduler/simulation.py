@@ -28,6 +28,7 @@ from tests.server.backends.vllm.fakes import no_split
 from tests.server.backends.vllm.frontend.test_reading import direct, logits_after
 
 BLOCK = 4
+KINDS = ((BLOCK, None),)
 STEPS = 4000
 
 Modes = dict[str, Any]
@@ -43,10 +44,12 @@ def vllm_config() -> Any:
     return engine_args(model_folder(), options).create_engine_config()
 
 
-def made(blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = False, newer: bool = False) -> Any:
-    """Our scheduler over vLLM's, for so much memory, and tokens in a step."""
+def made(
+    blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = False, newer: bool = False, windows: int = 0
+) -> Any:
+    """Our scheduler over vLLM's, for so much memory, tokens in a step, and groups of layers whose windows slide."""
     import torch
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, SlidingWindowSpec
     from vllm.v1.structured_output import StructuredOutputManager
 
     from server.backends.vllm.scheduler.scheduler import scheduler
@@ -57,10 +60,12 @@ def made(blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = Fals
     config.scheduler_config.max_num_batched_tokens = max(tokens, seats)
     config.scheduler_config.max_num_scheduled_tokens = None
     config.cache_config.num_gpu_blocks = blocks
-    spec = FullAttentionSpec(block_size=BLOCK, num_kv_heads=1, head_size=8, dtype=torch.float32)
+    shape: dict[str, Any] = {"block_size": BLOCK, "num_kv_heads": 1, "head_size": 8, "dtype": torch.float32}
+    specs = [FullAttentionSpec(**shape), *[SlidingWindowSpec(**shape, sliding_window=16)] * windows]
+    groups = [KVCacheGroupSpec([f"layer {at}"], spec) for at, spec in enumerate(specs)]
     found = scheduler(
         vllm_config=config,
-        kv_cache_config=KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
+        kv_cache_config=KVCacheConfig(blocks, [], groups),
         structured_output_manager=StructuredOutputManager(config),
         block_size=BLOCK,
         hash_block_size=BLOCK,
@@ -231,7 +236,7 @@ def beams_job(name: str, grammar: CompiledGrammar, parameters: Parameters) -> Jo
         f"{name}-id", prompt + list(decoder.wanted.tokens[0]), parameters.budget, {KEY: asked.to_dict(), BEAM: name}
     )
     answers: tuple[Answer, ...] = direct(grammar, parameters)
-    room = room_for(len(prompt) + parameters.budget, parameters.beam_width, BLOCK)
+    room = room_for(len(prompt) + parameters.budget, parameters.beam_width, KINDS)
     return Job(began, room, [told(answer) for answer in answers])
 
 
@@ -239,7 +244,7 @@ def plain_job(name: str, grammar: CompiledGrammar, prompt: list[int], most: int)
     text = list(prompt)
     while len(text) < len(prompt) + most:
         text.append(int(logits_after(text, grammar.vocabulary.size).argmax()))
-    return Job(request(name, prompt, most), room_for(len(text), None, BLOCK), text[len(prompt) :])
+    return Job(request(name, prompt, most), room_for(len(text), None, KINDS), text[len(prompt) :])
 
 
 VOCABULARIES = ([b"a", b"b", b"c", None], [b"a", b"b", b"c", b"ab", b"ca", b"bcab", None, None])

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import random
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from grammar_cache import Constraint, compile_grammar
 from grammar_cache.vocabulary.vocabulary import Vocabulary
-from server.backends.vllm.frontend.capacity import Room
+from server.backends.vllm.frontend.capacity import Room, room_for
 from server.decoding.parameters import Parameters
 from tests.server.backends.vllm.conftest import MakeEngine
 from tests.server.backends.vllm.scheduler.simulation import (
@@ -94,9 +95,9 @@ def begun(steps: int = 6, *, blocks: int = 60, seats: int = 12, **modes: Any) ->
     return engine, job
 
 
-def ended(engine: Engine, job: Job) -> Any:
+def ended(engine: Engine, job: Job, steps: int = 80) -> Any:
     """The last news."""
-    for _ in range(80):
+    for _ in range(steps):
         engine.step()
         if job.ended:
             return job.news[-1]
@@ -217,6 +218,23 @@ def test_without_shared_memory_all_is_computed_anew(make_engine: MakeEngine) -> 
             engine.step()
         assert job.ended and job.news[-1] == {"answers": job.expected}
         engine.nothing_is_left(120)
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_windows_that_slide_have_memory_of_their_own(make_engine: MakeEngine, asynchronous: bool) -> None:
+    """Beams that may have what the front end counts by the engine's kinds of memory are never taken any."""
+    from server.backends.vllm.scheduler.calls import kinds_of_memory
+
+    settings: Modes = {"windows": 3, "asynchronous": asynchronous}
+    for length in (3 + 32, 3 + 62):
+        grammar = GRAMMAR if length == 35 else compile_grammar(Constraint("regex", "[a-c]{40,60}"), GRAMMAR.vocabulary)
+        room = room_for(length, 4, kinds_of_memory(SimpleNamespace(scheduler=made(40, 12, **settings))))
+        engine = Engine(made(room.blocks + 1, 12, **settings), Workers(grammar), asynchronous=asynchronous)
+        job = beams_job("r", grammar, Parameters(length - 3, 4, seed=0))
+        assert job is not None
+        engine.add(job)
+        assert ended(engine, job, 400) == {"answers": job.expected}
+        engine.nothing_is_left(room.blocks)
 
 
 def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
