@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from grammar_cache.dialects.json_schema.schema.loading import Json
+if TYPE_CHECKING:  # texts of help name places, and need no arrays
+    from grammar_cache.dialects.json_schema.schema.loading import Json
 
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
