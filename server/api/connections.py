@@ -22,7 +22,7 @@ _Protocol: Any = AutoHTTPProtocol
 """Either of uvicorn's two; `cycle` is the request whose headers have come."""
 
 
-class _Taken(_Protocol):  # type: ignore[misc]
+class _WriteTimeout(_Protocol):  # type: ignore[misc]
     """Connection that is cut where the client reads nothing; uvicorn would wait for ever."""
 
     unread: asyncio.TimerHandle | None = None
@@ -63,7 +63,7 @@ class _Taken(_Protocol):  # type: ignore[misc]
 def bounded(intake: Intake) -> type[asyncio.Protocol]:
     """The protocol to give to `uvicorn.Config(http=...)`."""
 
-    class Bounded(_Taken):
+    class Bounded(_WriteTimeout):
         """uvicorn waits for headers for ever, but for those behind an answer: and not where a byte of them came."""
 
         deadline: asyncio.TimerHandle | None = None
