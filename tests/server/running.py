@@ -118,6 +118,7 @@ def serving_backend(
     """
     app = create_app(settings, backend)
     listening = listening_on("127.0.0.1", 0)
+    listening.listen()  # uvicorn does it only when grammars are warm; until then clients wait and aren't refused
     connections = bounded(settings.intake)
     server = uvicorn.Server(uvicorn.Config(app, http=connections, log_level="warning", timeout_graceful_shutdown=2))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
