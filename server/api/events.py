@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
@@ -17,9 +16,6 @@ from server.api.errors import note_error
 from server.api.observing import record_of
 from server.presenters.presenter import Event, Presenter
 from server.protocol.errors import ApiError, ErrorCode
-
-SEND_SECONDS = 60.0
-"""Seconds for a client to take an event. One that reads nothing more would keep its places, and its turn, for ever."""
 
 _log = logging.getLogger(__name__)
 
@@ -41,7 +37,7 @@ class EventStream(Response):
         with self._held:
             try:
                 await unless_gone(receive, self._send_all(scope, send))
-            except (ClientDisconnect, OSError):  # also: TimeoutError
+            except (ClientDisconnect, OSError):
                 record_of(scope).abandoned = True
                 _log.info("request %s: the client of a stream has gone", request_id)
 
@@ -49,8 +45,7 @@ class EventStream(Response):
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         async with aclosing(self._events(scope)) as events:
             async for event in events:
-                async with asyncio.timeout(SEND_SECONDS):
-                    await send({"type": "http.response.body", "body": event, "more_body": True})
+                await send({"type": "http.response.body", "body": event, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(self, scope: Scope) -> AsyncGenerator[bytes]:

@@ -260,3 +260,14 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
                 while True:
                     silent.send(b"GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n" * 100)
             eventually(lambda: httpx.get(f"{server.base}/health").status_code == 200)
+
+
+def test_a_stream_that_nobody_reads_gives_its_place_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its request ends as that of a client which has closed its connection."""
+    monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.2)
+    body = json.dumps(request(stream=True, logprobs=True, top_logprobs=20, max_tokens=20_000, ignore_eos=True))
+    with serving(context_window=30_000) as server:
+        sent = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body.encode()
+        with closing(connected(server, sent)):
+            eventually(lambda: server.service.present > 0)
+            eventually(lambda: server.service.present == 0)
