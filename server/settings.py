@@ -18,7 +18,6 @@ from grammar_cache.store.patience import Timing
 from server.engines.embedded import NAME
 from server.options.option import Option, choice, option, options_within
 from server.options.readers import (
-    amount,
     key_value,
     mebibytes,
     origin,
@@ -28,6 +27,7 @@ from server.options.readers import (
     seconds,
     switch,
     text,
+    wait,
     web_address,
 )
 from server.tools.forms import FORMS
@@ -89,7 +89,7 @@ class TelemetryOptions:
 
 STORE_TIMES: Mapping[str, Option] = MappingProxyType(
     {
-        name: Option(amount, told, name=f"store_{name}", metavar="X")
+        name: Option(wait, told, name=f"store_{name}", metavar="X")
         for name, told in (
             ("wait_least", "seconds to wait for an answer, however little it is worth"),
             ("wait_most", "seconds to wait for an answer, however much it is worth"),

@@ -26,15 +26,15 @@ from benchmarks.peers import find as peers
 from benchmarks.schemas.masks import OURS
 from benchmarks.tables import machine, markdown, number, percent, quantile
 from benchmarks.vllm.workers import Caps, Failed, Worker
-from server.options.readers import amount, positive, whole
+from server.options.readers import positive, wait, whole
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=whole, default=0, help="so many schemas, evenly spread over their names (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
     parser.add_argument("--jobs", type=positive, default=1, help="processes at a time, for each engine")
-    parser.add_argument("--seconds", type=amount, default=60.0, help="the limit for one schema")
-    parser.add_argument("--gigabytes", type=amount, default=5.0, help="the limit for one process")
+    parser.add_argument("--seconds", type=wait, default=60.0, help="the limit for one schema")
+    parser.add_argument("--gigabytes", type=positive, default=5, help="the limit for one process")
     parser.add_argument("--engines", nargs="*", default=[OURS], help=f"{OURS}, and peers by name or NAME@VERSION")
     parser.add_argument("--write", action="store_true", help=f"replace the committed statuses of {OURS}")
 
@@ -44,7 +44,7 @@ def run(arguments: Namespace) -> int:
     tokenizer_folder(arguments.tokenizer)
     if missing := [name for name in arguments.engines if name != OURS and not peers.installed(name)]:
         raise MissingData(f"not installed: {', '.join(missing)} (make bench-peers)")
-    caps = Caps(seconds=arguments.seconds, bytes=int(arguments.gigabytes * (1 << 30)))
+    caps = Caps(seconds=arguments.seconds, bytes=arguments.gigabytes << 30)
     names = [case.name for case in read_cases(arguments.n)]
     outcomes = {}
     for engine in arguments.engines:

@@ -18,15 +18,15 @@ from benchmarks.schemas.corpus import Item, read_items
 from benchmarks.schemas.masks import OURS, MaskRow
 from benchmarks.tables import NOT_INSTALLED, machine, markdown, number, percent, quantile
 from benchmarks.vllm.workers import Caps
-from server.options.readers import amount, positive, whole
+from server.options.readers import positive, wait, whole
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--n", type=whole, default=0, help="so many schemas, of each collection its share (0: all)")
     parser.add_argument("--tokenizer", default="llama3_1", help="one that scripts/fetch_tokenizers.sh fetches")
     parser.add_argument("--repeats", type=positive, default=3, help="fresh compiles, of which the best counts")
-    parser.add_argument("--seconds", type=amount, default=60.0, help="the limit for one schema, all repeats")
-    parser.add_argument("--gigabytes", type=amount, default=5.0, help="the limit for one engine's process")
+    parser.add_argument("--seconds", type=wait, default=60.0, help="the limit for one schema, all repeats")
+    parser.add_argument("--gigabytes", type=positive, default=5, help="the limit for one engine's process")
     parser.add_argument("--peers", nargs="*", choices=peers.NAMES, default=peers.DEFAULT)
     parser.add_argument("--language-only", action="store_true", help="our grammars alone, without a vocabulary")
 
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
         print(language.report(items, judged))
         return 0
     tokenizer_folder(arguments.tokenizer)
-    caps = Caps(seconds=arguments.seconds, bytes=int(arguments.gigabytes * (1 << 30)))
+    caps = Caps(seconds=arguments.seconds, bytes=arguments.gigabytes << 30)
     missing = [name for name in arguments.peers if find_spec(name.partition("-")[0]) is None]
     engines = [OURS, *(name for name in arguments.peers if name not in missing)]
     rows = masks.measure(

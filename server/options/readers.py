@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 MOST = (1 << 31) - 1
 """Bound of counts: whatever is counted, more of it is a slip of the finger."""
 MOST_SECONDS = 86400.0
+"""Bound of times, a day."""
 HIDDEN = "(hidden)"
 _USER = re.compile(r"(://[^:@/]*):.*@", re.DOTALL)
 _OPTION = re.compile(r"([?&]\w*password=)[^&#]*", re.IGNORECASE)
@@ -77,11 +78,11 @@ def mebibytes(found: str) -> int:
     return whole(found) << 20
 
 
-def amount(found: str) -> float:
-    """A number above 0. No wait is longer than a day: threads can't wait for ever so long."""
+def wait(found: str) -> float:
+    """A number of seconds above 0, fractions included, and no longer than threads can wait."""
     value = _number(found)
     if not 0 < value <= MOST_SECONDS:
-        raise NotAllowed(f"{found!r} is not a number above 0, {MOST_SECONDS:g} at most")
+        raise NotAllowed(f"{found!r} is not a number of seconds above 0, {MOST_SECONDS:g} at most")
     return value
 
 

@@ -263,7 +263,7 @@ def test_who_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_stream_that_nobody_reads_gives_its_place_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its request ends as that of a client which has closed its connection."""
+    """A request whose stream is not read ends as that of a client which has closed its connection."""
     monkeypatch.setattr(connections, "UNREAD_SECONDS", 0.2)
     body = json.dumps(request(stream=True, logprobs=True, top_logprobs=20, max_tokens=20_000, ignore_eos=True))
     with serving(context_window=30_000) as server:
