@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from collections.abc import Sequence
 
 import numpy as np
@@ -37,7 +38,8 @@ def quantile(values: Sequence[float], share: float) -> float:
 def machine() -> str:
     """Machine, as far as a reader must know it to read times: they compare within one run only."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    return f"{os.cpu_count()} processors, load average {load:.1f} at the end"
+    interpreter = f"{platform.python_implementation()} {platform.python_version()}"
+    return f"{os.cpu_count()} processors, {interpreter}, load average {load:.1f} at the end"
 
 
 def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -199,7 +199,10 @@ def test_the_dashboard_is_whole() -> None:
 
 
 def test_alerts_are_about_metrics_that_there_are() -> None:
-    """Names in the rules of alerts are those of the catalogue."""
-    names = set(re.findall(r"swyb:\w+", (ROOT / "docker/prometheus/alerts.yaml").read_text()))
-    assert names
-    assert names <= {metric.exposed for metric in METRICS}
+    """Names in the rules of alerts are those of the catalogue, and what chooses among their samples are labels."""
+    rules = (ROOT / "docker/prometheus/alerts.yaml").read_text()
+    labels = {metric.exposed: metric.labels for metric in METRICS}
+    assert set(re.findall(r"swyb:\w+", rules)) <= set(labels)
+    chosen = re.findall(r"(swyb:\w+)\{([^}]*)\}", rules)
+    assert chosen
+    assert all(set(re.findall(r"(\w+)[=!]", wanted)) <= set(labels[name]) for name, wanted in chosen)
