@@ -38,7 +38,7 @@ class Matcher:
         """Rows of all tables so far."""
         self._edges: dict[int, list[tuple[int, int, int]]] = {}
         """Bytes from one to another and the state behind them, by state."""
-        self._rows: dict[int, list[int]] = {_NOWHERE: [_NOWHERE] * 256}
+        self._rows: dict[int, list[int]] = {}
         """The state behind each byte, by state, of those that texts came to."""
         self._ends: frozenset[int] | None = None
 
@@ -67,6 +67,8 @@ class Matcher:
         for byte in text.encode(errors="surrogatepass"):  # no class has surrogates, but a complement may
             row = self._rows.get(state)
             state = (self._row(state) if row is None else row)[byte]
+            if state == _NOWHERE:
+                break
         return state
 
     def _row(self, state: int) -> list[int]:
