@@ -23,6 +23,7 @@ from grammar_cache.errors import ArtefactError, GrammarError, LimitExceeded
 from grammar_cache.grammar import CompiledGrammar
 from grammar_cache.hosts.vllm.settings import PluginSettings
 from grammar_cache.limits import Limits
+from grammar_cache.special_tokens import ESCAPE
 from grammar_cache.store.opening import open_database
 from grammar_cache.store.sharing import SharedGrammars
 from grammar_cache.vocabulary.vocabulary import Vocabulary
@@ -57,6 +58,8 @@ class Certified(NamedTuple):
     minimum: Minimum
     artefact: bytes | None
     """The compiled grammar for `Compiler.grammar` in another process; None where it is too large for a request."""
+    special: bool
+    """Whether special tokens may stand in texts."""
 
 
 class Compiler:
@@ -156,8 +159,9 @@ class _Once(Generic[Made]):
 
 
 def _certified(grammar: CompiledGrammar) -> Certified:
+    special = grammar.network.reads(ESCAPE)
     try:
         artefact = to_bytes(grammar)
     except LimitExceeded:  # there was no room to follow what the search has found
-        return Certified(grammar.minimum, None)
-    return Certified(grammar.minimum, artefact if len(artefact) <= MOST_CARRIED else None)
+        return Certified(grammar.minimum, None, special)
+    return Certified(grammar.minimum, artefact if len(artefact) <= MOST_CARRIED else None, special)

@@ -43,19 +43,24 @@ def constraint_of(outputs: Any) -> Constraint:
     return Constraint("structural_tag", outputs.structural_tag, whitespace=white)
 
 
-def cutting(params: Any, vocabulary: Vocabulary) -> Iterator[tuple[str, object]]:
-    """Fields of vLLM's SamplingParams, with their values, that may leave a constrained answer incomplete."""
+def cutting(params: Any, vocabulary: Vocabulary, *, silent: bool) -> Iterator[tuple[str, object]]:
+    """Fields of vLLM's SamplingParams, with their values, that may leave a constrained answer incomplete.
+
+    `silent`: whether tokens that are no text may come too, in a thought or as the constraint's special tokens.
+    """
     for name, idle in _IDLE.items():
         value = getattr(params, name)
         if value not in idle:
             yield name, value
-    texts = [token for token in params.stop_token_ids or () if _is_text(token, vocabulary)]
-    if texts:
-        yield "stop_token_ids", texts
+    cuts = [token for token in params.stop_token_ids or () if _may_come(token, vocabulary, silent)]
+    if cuts:
+        yield "stop_token_ids", cuts
 
 
-def _is_text(token: int, vocabulary: Vocabulary) -> bool:
-    return 0 <= token < vocabulary.size and vocabulary.token_bytes[token] is not None
+def _may_come(token: int, vocabulary: Vocabulary, silent: bool) -> bool:
+    if token in vocabulary.stop_ids or not 0 <= token < vocabulary.size:
+        return False
+    return silent or vocabulary.token_bytes[token] is not None
 
 
 def _whitespace(outputs: Any) -> Whitespace:

@@ -81,7 +81,8 @@ class Gate:
             raise VLLMValidationError(
                 f"{error.code}: the constraint can't be enforced: {error}", parameter="structured_outputs"
             ) from error
-        for name, value in cutting(params, self.compiler.vocabulary):
+        silent = certified.special or bool(self._closer)
+        for name, value in cutting(params, self.compiler.vocabulary, silent=silent):
             raise VLLMValidationError(
                 f"{name} may leave a constrained answer incomplete: it is not supported with one",
                 parameter=name,

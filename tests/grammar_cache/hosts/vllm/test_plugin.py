@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from grammar_cache import Constraint, UnsupportedFeature
+from grammar_cache import Constraint, UnsupportedFeature, Vocabulary
 from grammar_cache.hosts.conformance.cases import small_vocabulary
 from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
 from grammar_cache.hosts.vllm.settings import PluginSettings
@@ -91,9 +91,21 @@ def test_constraints_of_vllm() -> None:
 
 
 def test_what_cuts_an_answer_is_found() -> None:
-    """Fields that end answers by themselves are named; stop tokens are refused only if they are text."""
+    """Fields that end answers by themselves are named; stop tokens are refused only if they may come."""
     idle = {"ignore_eos": False, "min_tokens": 0, "stop": [], "bad_words": [], "allowed_token_ids": None}
     idle |= {"stop_token_ids": [0, 262, 999], "repetition_detection": None}
-    assert list(cutting(SimpleNamespace(**idle), small_vocabulary())) == []
+    assert list(cutting(SimpleNamespace(**idle), small_vocabulary(), silent=False)) == []
     for name, value in (("stop", ["x"]), ("min_tokens", 3), ("ignore_eos", True), ("stop_token_ids", [0, 66])):
-        assert [found for found, _ in cutting(SimpleNamespace(**(idle | {name: value})), small_vocabulary())] == [name]
+        params = SimpleNamespace(**(idle | {name: value}))
+        assert [found for found, _ in cutting(params, small_vocabulary(), silent=False)] == [name]
+
+
+def test_what_cuts_a_thought_or_a_special_token_is_found() -> None:
+    """Stop tokens that are no text are refused where such tokens may come; ends of answers, and ids beyond all tokens,
+    are not.
+    """
+    vocabulary = Vocabulary([b"a", None, None, None], [2], {1: "<tool_call>"})
+    idle = dict.fromkeys(("ignore_eos", "min_tokens", "stop", "bad_words", "allowed_token_ids", "repetition_detection"))
+    params = SimpleNamespace(**idle, stop_token_ids=[1, 2, 3, 9])
+    assert list(cutting(params, vocabulary, silent=False)) == []
+    assert list(cutting(params, vocabulary, silent=True)) == [("stop_token_ids", [1, 3])]
