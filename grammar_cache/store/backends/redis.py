@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -41,6 +42,15 @@ _FIELDS = ("origin", "created", "used", "uses")
 _INFO = re.compile(rf"{_PREFIX}\{{([0-9a-f]{{32}})\}}:info".encode())
 
 
+@dataclass(slots=True, eq=False)
+class _Connected:
+    """A client with the number of `calls` that use it. The last one closes it, once it is `left`."""
+
+    client: Client
+    calls: int = 0
+    left: bool = False
+
+
 class RedisStore(Store):
     """Store on the Redis server whose client `connect` makes: when it is first asked, and again after it has met a
     server's replica.
@@ -50,7 +60,7 @@ class RedisStore(Store):
         self._connect = connect
         self._limits = limits
         self._lock = Lock()
-        self._client: Client | None = None
+        self._connected: _Connected | None = None
 
     def look(self, names: Sequence[str]) -> list[Held | Size]:
         return list(map(_found, self._run([self._loading(name, AT_ONCE_BYTES, AT_ONCE_ENTRIES) for name in names])))
@@ -89,10 +99,9 @@ class RedisStore(Store):
             return any(pipeline.execute())
 
     def close(self) -> None:
-        with self._lock:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+        connected = self._connected
+        if connected is not None:
+            self._leave(connected)
 
     def _run(self, calls: Sequence[tuple[Any, ...]]) -> list[object]:
         """Results of these scripts: each call is the text, how many keys it has, they, and its arguments."""
@@ -129,17 +138,38 @@ class RedisStore(Store):
     def _asked(self) -> Iterator[Client]:
         try:
             with self._lock:
-                if self._client is None:
-                    self._client = self._connect()
-                client = self._client
-            yield client
+                if self._connected is None:
+                    self._connected = _Connected(self._connect())
+                connected = self._connected
+                connected.calls += 1
+            try:
+                yield connected.client
+            except ReadOnlyError:
+                self._leave(connected)  # the one that takes writes is elsewhere now: look for it
+                raise
+            finally:
+                self._give_back(connected)
         except TimeoutError as error:
             raise StoreTimeout(str(error)) from error
-        except ReadOnlyError as error:
-            self.close()  # the one that takes writes is elsewhere now: look for it
-            raise StoreError(str(error)) from error
         except (RedisError, RedisClusterException, OSError, UnicodeError) as error:  # a host may be no possible name
             raise StoreError(str(error)) from error
+
+    def _leave(self, connected: _Connected) -> None:
+        """Lets nobody else use a client, and closes it, unless calls still read from its connections."""
+        with self._lock:
+            connected.left = True
+            if self._connected is connected:
+                self._connected = None
+            over = not connected.calls
+        if over:
+            connected.client.close()
+
+    def _give_back(self, connected: _Connected) -> None:
+        with self._lock:
+            connected.calls -= 1
+            over = connected.left and not connected.calls
+        if over:
+            connected.client.close()
 
 
 def _keys(name: str, *kinds: str) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,6 +16,7 @@ from grammar_cache.distances.claims import Claim
 from grammar_cache.limits import Limits
 from grammar_cache.store import breaker, contract, seals, write_behind
 from grammar_cache.store.database import Database, Known
+from grammar_cache.store.opening import open_store
 from tests.grammar_cache.store.backends.redis_server import RedisServer, running
 from tests.grammar_cache.store.databases import HASTY, LONGEST, PATIENT, SECRET, counted, database, until
 
@@ -180,6 +182,27 @@ def test_a_replica_is_read_and_not_written(server: RedisServer) -> None:
         with replica.client() as client:
             client.execute_command("REPLICAOF", "NO", "ONE")
         until(lambda: opened.load("other").artefact == b"another")
+
+
+def test_who_reads_from_a_replica_is_not_cut_off_by_who_writes(server: RedisServer) -> None:
+    """A write that a replica refuses leads to a new look for the master; readers keep their connections meanwhile."""
+    keep(server.address)
+    with running("--replicaof", "127.0.0.1", str(server.port)) as replica, ThreadPoolExecutor(4) as threads:
+        with database(replica.address) as opened:
+            until(lambda: found(opened))
+        store = open_store(replica.address)
+
+        def read(_: int) -> None:
+            assert store.load(name()).artefact is not None
+
+        def write(number: int) -> None:
+            with pytest.raises(contract.StoreError):
+                store.write([contract.Use(name(), number)])
+
+        asked = [threads.submit(ask, number) for number in range(300) for ask in (read, write, read)]
+        for one in asked:
+            one.result()
+        store.close()
 
 
 def test_a_server_that_evicts(server: RedisServer) -> None:
