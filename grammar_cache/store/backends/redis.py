@@ -153,6 +153,8 @@ class RedisStore(Store):
             raise StoreTimeout(str(error)) from error
         except (RedisError, RedisClusterException, OSError, UnicodeError) as error:  # a host may be no possible name
             raise StoreError(str(error)) from error
+        except ValueError as error:  # an answer that no server gives: the client's words quote it
+            raise _misunderstood() from error
 
     def _leave(self, connected: _Connected) -> None:
         """Lets nobody else use a client, and closes it, unless calls still read from its connections."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -300,6 +302,29 @@ def test_keys_of_other_types(shared_server: RedisServer) -> None:
         opened.learn("grammar", {KEY: CLAIM})
         until(lambda: found(opened))
         assert "errors" not in counted(opened)
+
+
+@pytest.mark.parametrize("answer", [b"*x\r\n", b"*1\r\n*2\r\n$secret\r\n", b":\x80\r\n"])
+def test_what_is_no_answer_is_told_in_our_words(answer: bytes) -> None:
+    """A server that is none, or a line that garbles: the store's error, which quotes nothing."""
+
+    def speak() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listening.accept()
+                with connection:
+                    connection.recv(100_000)
+                    connection.sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = Thread(target=speak)
+        thread.start()
+        store = open_store(f"redis://127.0.0.1:{listening.getsockname()[1]}")
+        with pytest.raises(contract.StoreError, match="something else than was asked"):
+            store.look([name()])
+        store.close()
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 def test_a_hash_of_300_000_fields(server: RedisServer) -> None:
