@@ -54,17 +54,14 @@ class NamedGrammars:
         if name in names():
             return shipped(name)
         known = self._cached.get(name)
-        if self._catalogue is not None and (known is None or self._clock() - known.looked >= REMEMBERED_SECONDS):
+        if self._catalogue is not None and (known is None or self._due(known)):
             try:
                 found = await asyncio.to_thread(self._catalogue.find, name)
             except StoreError as error:
                 if known is None:
                     raise _unavailable(f"the grammar {name!r} can't be looked up now", field) from error
             else:
-                if found is not None:
-                    self._remember(name, found, shared=True)
-                elif known is not None and known.shared:
-                    self._drop(name)  # it was taken away, here or elsewhere
+                self._meet(name, known, found)
         known = self._cached.get(name)
         if known is None:
             raise unknown_name(name, field)
@@ -109,6 +106,21 @@ class NamedGrammars:
             return sorted({*await asyncio.to_thread(self._catalogue.names), *self._own()})
         except StoreError:
             return sorted(self._cached)
+
+    def _meet(self, name: str, known: _Cached | None, found: Constraint | None) -> None:
+        """Takes in what the store says of a name, unless that was given anew here since it was asked."""
+        if self._cached.get(name, known) is not known:
+            return
+        if found is not None:
+            self._remember(name, found, shared=True)
+        elif known is not None:
+            self._drop(name)  # it was taken away, here or elsewhere
+
+    def _due(self, known: _Cached) -> bool:
+        """Whether to look what a name means now. One that the store wasn't told keeps its meaning, whatever was there
+        before.
+        """
+        return known.shared and self._clock() - known.looked >= REMEMBERED_SECONDS
 
     def _own(self) -> list[str]:
         return [name for name, known in self._cached.items() if not known.shared]

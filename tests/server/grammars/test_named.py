@@ -27,7 +27,7 @@ from server.protocol.grammars import GrammarRequest
 from server.settings import Settings
 from tests.grammar_cache.store.backends.redis_server import free_port
 from tests.grammar_cache.store.databases import PATIENT
-from tests.grammar_cache.store.fakes import Clock, MemoryStore, breaking
+from tests.grammar_cache.store.fakes import Clock, Gate, MemoryStore, breaking
 from tests.server.engines.scripted import ScriptedEngine
 from tests.server.engines.scripts import seeded
 from tests.server.grammars.test_sharing import SECRET, redis, settings, shared, text_of
@@ -222,6 +222,40 @@ def test_while_the_store_is_away_what_is_known_stays(worlds: tuple[World, World]
     other.later()
     one.clock.sleep(60)
     assert one.find("y") == B
+
+
+def test_a_name_given_anew_while_the_store_is_away_keeps_its_new_meaning(worlds: tuple[World, World]) -> None:
+    """Here, until the server ends or the name is given or taken away once more; others go on with the old one."""
+    one, other = worlds
+    asyncio.run(one.named.register("x", A))
+    one.store.before = breaking
+    assert not asyncio.run(one.named.register("x", B))
+    one.store.before = lambda: None
+    one.later()
+    assert (one.find(), other.find()) == (B, A)
+    assert asyncio.run(one.named.register("x", B))
+    other.later()
+    assert other.find() == B
+    asyncio.run(one.named.forget("x"))
+    assert refusal(one.named.find("x", "name")) == "grammar_not_found"
+
+
+def test_a_name_given_anew_while_it_is_looked_up_keeps_its_new_meaning(worlds: tuple[World, World]) -> None:
+    """The store answers with the old one, and wasn't told of the new one."""
+    one, _ = worlds
+    asyncio.run(one.named.register("x", A))
+    one.later()
+
+    async def meanwhile() -> list[Constraint]:
+        gate = one.store.before = Gate()
+        finding = asyncio.create_task(one.named.find("x", "grammar.name"))
+        await asyncio.to_thread(gate.reached.wait, 60)
+        one.store.before = breaking
+        assert not await one.named.register("x", B)
+        gate.opened.set()
+        return [await finding, await one.named.find("x", "grammar.name")]
+
+    assert asyncio.run(meanwhile()) == [B, B]
 
 
 def test_values_of_others_are_no_definitions(worlds: tuple[World, World]) -> None:
