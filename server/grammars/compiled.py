@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, OrderedDict
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -38,6 +38,8 @@ WAITING_THREADS = 32
 """Grammars that are looked for in the store, or waited for, at the same time."""
 WAIT_SECONDS = 20.0
 """Seconds to wait for another process that compiles the same grammar; after that, this one does."""
+LOOK_SECONDS = 0.1
+"""Seconds between two looks of a thread that waits for a compiling one: whether anybody still wants the grammar."""
 
 _log = logging.getLogger(__name__)
 
@@ -226,13 +228,26 @@ class Grammars:
 
         def make() -> CompiledGrammar:
             nonlocal made
-            made = self._threads.submit(self._compile, constraint, grammar_id, interrupt).result()
+            made = self._handed_over(constraint, grammar_id, interrupt)
             return made.grammar
 
         grammar, found = self._shared.get(grammar_id, make, WAIT_SECONDS, interrupt)
         if made is None or grammar is not made.grammar:  # it is another one, or has a table
             made = self._certified(grammar, grammar_id, begun, "shared" if found else "miss")
         return replace(made, exchange=Exchange(self._shared, grammar_id, grammar))
+
+    def _handed_over(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
+        """Grammar compiled by another thread, which may be busy for long. Whom nobody waits for leaves before.
+
+        Raises Interrupted.
+        """
+        compiling = self._threads.submit(self._compile, constraint, grammar_id, interrupt)
+        try:
+            while not wait((compiling,), LOOK_SECONDS).done:
+                interrupt.check()
+            return compiling.result()
+        finally:
+            compiling.cancel()
 
     def _compile(self, constraint: Constraint, grammar_id: str, interrupt: Interrupt) -> Certified:
         begun = perf_counter()

@@ -7,13 +7,15 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import httpx
 import pytest
 
-from grammar_cache import Constraint
+from grammar_cache import Constraint, compile_grammar
 from grammar_cache.compile import constraint_id
 from grammar_cache.store.database import Database
 from grammar_cache.store.patience import Timing
@@ -207,6 +209,42 @@ def test_who_waits_for_another_process_holds_up_nobody(tmp_path: Path, monkeypat
         service = server.service
         assert asyncio.run(ask(service)).source == "miss"
         assert service.grammars.kept == 1
+
+
+def test_who_goes_away_before_compiling_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests that wait for a busy compiling thread leave when their clients do: what is in the store is there for
+    others, though that thread is still busy.
+    """
+    settings = replace(shared(f"sqlite://{tmp_path}/store.sqlite3"), compile_threads=1)
+    known = {"response_format": {"type": "regex", "regex": "known"}}
+    with serving(settings=settings) as server:
+        server.chat(**known)
+    monkeypatch.setattr(compiled, "WAITING_THREADS", 2)
+    free, begun = Event(), Event()
+
+    def slow(constraint: Constraint, *rest: Any) -> Any:
+        if constraint.text == "slow":
+            begun.set()
+            assert free.wait(60)
+        return compile_grammar(constraint, *rest)
+
+    monkeypatch.setattr(compiled, "compile_grammar", slow)
+
+    async def ask(service: Service) -> Certified:
+        held = asyncio.create_task(service.grammars.get(Constraint("regex", "slow")))
+        await asyncio.to_thread(begun.wait, 60)
+        gone = [asyncio.create_task(service.grammars.get(Constraint("regex", text))) for text in ("a", "b", "c")]
+        await asyncio.to_thread(eventually, lambda: service.grammars._threads._work_queue.qsize() > 0)
+        for one in gone:
+            one.cancel()
+        try:
+            return await asyncio.wait_for(service.grammars.get(Constraint("regex", "known")), 20)
+        finally:
+            free.set()
+            await held
+
+    with serving(settings=settings) as server:
+        assert asyncio.run(ask(server.service)).source == "shared"
 
 
 def test_who_has_waited_long_enough_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
