@@ -9,7 +9,7 @@ for who waits for it doesn't say that nothing can be written.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from grammar_cache.store.breaker import Breaker
@@ -56,8 +56,11 @@ class Guard:
             raise StoreError("the store has failed, and is left alone for a while")
         self._counters.count("calls")
         try:
-            asked = self._threads.submit(call, self._store)
+            asked = self._begun(call)
             answer = asked.result(seconds)
+        except CancelledError as error:
+            breaker.learned_nothing()
+            raise StoreError("the store was closed meanwhile") from error
         except (TimeoutError, StoreTimeout) as error:
             asked.cancel()
             self._counters.count("timeouts")
@@ -82,6 +85,15 @@ class Guard:
         self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._store.close()
+
+    def _begun(self, call: Callable[[Store], T]) -> Future[T]:
+        """Raises CancelledError where the guard is closed meanwhile, as the future does."""
+        try:
+            return self._threads.submit(call, self._store)
+        except RuntimeError as error:
+            if not self._closed:
+                raise
+            raise CancelledError from error
 
     def _ask_or(self, breaker: Breaker, call: Callable[[Store], T], seconds: float, otherwise: T) -> T:
         try:

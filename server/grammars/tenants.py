@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from grammar_cache.store.catalogue import Catalogue
@@ -80,6 +81,6 @@ class Tenants:
         """Compiles nothing more, and writes what is left for the store. Blocks."""
         self._grammars.close()
         self.reports.close()
-        for tenant in self._opened.values():
-            if tenant.database is not None:
-                tenant.database.close(STORE_SECONDS)
+        databases = [tenant.database for tenant in self._opened.values() if tenant.database is not None]
+        with ThreadPoolExecutor(max(1, len(databases))) as threads:  # together: each may take all of that time
+            list(threads.map(lambda database: database.close(STORE_SECONDS), databases))

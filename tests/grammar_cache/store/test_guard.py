@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -198,3 +199,28 @@ def test_a_closed_guard_answers_nothing(guard: Guard, store: MemoryStore) -> Non
     assert store.closed
     assert held(guard) is None
     assert counted(guard) == {"skipped": 1}
+
+
+def test_a_guard_that_is_closed_meanwhile_answers_nothing(guard: Guard, store: MemoryStore) -> None:
+    """Calls that wait for a thread are never made, and who has asked gets what everybody gets without a store."""
+    gate = store.before = Gate()
+    with ThreadPoolExecutor(THREADS + 4) as threads:
+        asked = [threads.submit(held, guard) for _ in range(THREADS + 4)]
+        while counted(guard).get("calls", 0) < THREADS + 4 or guard._threads._work_queue.qsize() < 4:
+            time.sleep(0.001)
+        guard.close()
+        gate.opened.set()
+        answers = [one.result(60) for one in asked]
+    assert (answers.count(Held()), answers.count(None)) == (THREADS, 4)
+
+
+def test_a_guard_that_closes_just_now_answers_nothing(guard: Guard) -> None:
+    """A call that has passed the door when the guard closes finds no thread."""
+
+    class Late(Breaker):
+        def admits(self) -> bool:
+            guard.close()
+            return True
+
+    guard.reading = Late("reading")
+    assert held(guard) is None

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 from typing import Any
 
 import httpx
@@ -20,13 +20,14 @@ from grammar_cache.compile import constraint_id
 from grammar_cache.store.database import Database
 from grammar_cache.store.patience import Timing
 from grammar_cache.store.seals import Seals
-from server.grammars import compiled
+from server.grammars import compiled, tenants
 from server.grammars.compiled import Certified
 from server.grammars.opening import opened_store
 from server.service import Service
 from server.settings import Settings
 from tests.grammar_cache.store.backends.redis_server import RedisServer, running
 from tests.grammar_cache.store.databases import PATIENT
+from tests.grammar_cache.store.fakes import Gate, MemoryStore
 from tests.server.engines.scripts import hostile
 from tests.server.running import SCHEMA, VOCABULARY, Running, eventually, schema_format, serving
 
@@ -129,6 +130,27 @@ def test_a_store_that_hangs_holds_up_nobody() -> None:
             assert time.monotonic() - begun < 15
     with serving(settings=shared(redis.address, Timing())) as server:  # it is gone
         assert {source for _, source in answers(server)} == {"miss"}
+
+
+def test_tenants_of_a_store_that_hangs_end_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server with many tenants has no longer than one with one: each waits for its own store, all at once."""
+    gate, closing = Gate(), Barrier(4, timeout=60)
+
+    class Closing(Database):
+        def close(self, seconds: float) -> None:
+            closing.wait()
+            super().close(0)
+
+    def opened_store(settings: Settings) -> Database:
+        return Closing(MemoryStore(gate), Seals(SECRET.encode(), settings.store_tenant), settings.limits, "tests")
+
+    monkeypatch.setattr(tenants, "opened_store", opened_store)
+    found = tenants.Tenants(Settings(), VOCABULARY, 100)
+    for name in ("a", "b", "c"):
+        found.of(name)
+    found.close()
+    gate.opened.set()
+    assert not closing.broken
 
 
 def test_what_is_found_while_decoding_reaches_the_other_server(
