@@ -15,6 +15,9 @@ from typing import TypeAlias
 SCHEMA = 1
 """Part of every place that a store uses: what another version of this package has written is never met."""
 
+_LAST_TIME = 253_402_300_799
+"""Last second of the year 9999, in Unix time: no calendar has a later one."""
+
 
 class StoreError(Exception):
     """The store can't be asked, or doesn't do what it is asked. The text names neither values nor passwords."""
@@ -142,6 +145,26 @@ class Info:
     created: float
     used: float
     uses: int
+
+    @classmethod
+    def read(cls, name: str, artefact_bytes: int, entries: int, origin: object, *numbers: object) -> Info:
+        """Information from what a store holds: its maker, then times and uses. Others may have written there: what
+        nobody of us writes is as good as not there.
+        """
+        told = origin.decode(errors="replace") if isinstance(origin, bytes) else origin
+        created, used, uses = map(_number, numbers)
+        return cls(name, artefact_bytes, entries, told if isinstance(told, str) else "", created, used, int(uses))
+
+
+def _number(told: object) -> float:
+    """Time or count as a store holds it, 0 for what is none."""
+    if not isinstance(told, str | bytes | int | float):
+        return 0.0
+    try:
+        number = float(told)
+    except (ValueError, OverflowError):
+        return 0.0
+    return number if 0 <= number <= _LAST_TIME else 0.0
 
 
 class Store(ABC):

@@ -90,7 +90,8 @@ class RedisStore(Store):
                     pipeline.strlen(artefact).hlen(table).hmget(info, _FIELDS)
                 answers = pipeline.execute()
         rows = zip(names, answers[::3], answers[1::3], answers[2::3], strict=True)
-        return sorted((_info(*row) for row in rows if any(row[3])), key=lambda info: (-info.used, info.name))
+        infos = (Info.read(*sizes, *told) for *sizes, told in rows if any(told))
+        return sorted(infos, key=lambda info: (-info.used, info.name))
 
     def remove(self, *names: str) -> bool:
         with self._asked() as client, client.pipeline(transaction=False) as pipeline:
@@ -204,13 +205,3 @@ def _unpacked(packed: bytes) -> dict[bytes, bytes]:
         place = begin + int.from_bytes(packed[begin - 2 : begin], "big")
         found[key] = packed[begin:place]
     return found
-
-
-def _info(name: str, artefact_bytes: int, entries: int, told: Sequence[bytes | None]) -> Info:
-    """Raises StoreError where the fields are nobody's."""
-    origin, *numbers = told
-    try:
-        created, used, uses = (float(number or 0) for number in numbers)
-    except ValueError as error:
-        raise StoreError(f"what is told of {name} is not whole") from error
-    return Info(name, artefact_bytes, entries, (origin or b"").decode(errors="replace"), created, used, int(uses))

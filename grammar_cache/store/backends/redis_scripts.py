@@ -91,7 +91,8 @@ USE = f"""{_OURS}
 -- KEYS: artefact, table, info. ARGV: when, seconds to live.
 make_way(KEYS[3], 'hash')
 if redis.call('EXISTS', KEYS[3]) == 1 then
-  redis.call('HINCRBY', KEYS[3], 'uses', 1)
+  local counted = redis.pcall('HINCRBY', KEYS[3], 'uses', 1)
+  if type(counted) == 'table' then redis.call('HSET', KEYS[3], 'uses', 1) end -- it was no number, or the last one
   redis.call('HSET', KEYS[3], 'used', ARGV[1])
   for i = 1, 3 do redis.call('EXPIRE', KEYS[i], ARGV[2]) end
 end

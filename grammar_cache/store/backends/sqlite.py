@@ -94,7 +94,7 @@ class EmbeddedStore(Store):
                 f" FROM infos LEFT JOIN artefacts USING (name){which} ORDER BY used DESC, name",
                 () if names is None else (json.dumps(names),),
             ).fetchall()
-        return [Info(*row) for row in rows]
+        return [Info.read(*row) for row in rows]
 
     def remove(self, *names: str) -> bool:
         with self._file.writing() as connection:

@@ -304,6 +304,23 @@ def test_keys_of_other_types(shared_server: RedisServer) -> None:
         assert "errors" not in counted(opened)
 
 
+@pytest.mark.parametrize("wrong", [b"x", b"inf", b"nan", b"-1", b"1e300", b"9223372036854775807", b"\xff"])
+def test_fields_that_are_no_numbers(shared_server: RedisServer, wrong: bytes) -> None:
+    """Somebody has written them: others are told as ever, and a use is counted from there on; nothing else fails."""
+    info = f"swyb:1:{{{name()}}}:info"
+    with shared_server.client() as client, database(shared_server.address) as opened:
+        client.flushall()
+        keep(shared_server.address)
+        keep(shared_server.address, "other")
+        client.hset(info, mapping=dict.fromkeys(("origin", "created", "used", "uses"), wrong))
+        told = {info.name: info for info in opened.catalogue(LONGEST).infos()}
+        assert (told[name()].created, told[name()].used, told[name()].uses) == (0, 0, 0)
+        assert told[name("other")].origin == "tests"
+        assert found(opened)
+        until(lambda: client.hget(info, "uses") == (b"1" if wrong != b"-1" else b"0"))
+        assert "errors" not in counted(opened)
+
+
 @pytest.mark.parametrize("answer", [b"*x\r\n", b"*1\r\n*2\r\n$secret\r\n", b":\x80\r\n"])
 def test_what_is_no_answer_is_told_in_our_words(answer: bytes) -> None:
     """A server that is none, or a line that garbles: the store's error, which quotes nothing."""

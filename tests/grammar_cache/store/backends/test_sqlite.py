@@ -20,6 +20,7 @@ import pytest
 from grammar_cache.store.backends.sqlite import EmbeddedStore
 from grammar_cache.store.contract import (
     Held,
+    Info,
     Merge,
     Put,
     StoreError,
@@ -352,4 +353,21 @@ def test_cells_of_other_types(tmp_path: Path, kind: str) -> None:
     assert store.acquire(A, "me", 60)
     store.write([Put(A, b"new", "me", NOW), *(Merge(name, {KEY: b"\xff"}, NOW) for name in (A, B))])
     assert (store.load(A), store.load(B)) == (Held(b"new", {KEY: b"\xff"}), Held(some_bytes(50), {KEY: b"\xff"}))
+    store.close()
+
+
+@pytest.mark.parametrize("cell", ["'x'", "x'ff'", "NULL", "9e999", "-1", "1e300"])
+def test_information_of_other_types(tmp_path: Path, cell: str) -> None:
+    """Cells that have rotted are told as if nothing were known, and uses are counted on; others are told as ever."""
+    store = store_in(tmp_path)
+    store.write([Put(A, b"1", "me", NOW), Put(B, b"1", "me", NOW), Use(B, NOW)])
+    with closing(sqlite3.connect(tmp_path / "store.sqlite3")) as connection, connection:
+        for column in ("created", "used", "uses", *(() if "x" not in cell else ("origin",))):
+            connection.execute(f"UPDATE infos SET {column} = {cell} WHERE name = ?", (A,))
+    told = {info.name: info for info in store.infos()}
+    assert (told[A].created, told[A].used, told[A].uses) == (0, 0, 0)
+    assert told[A].origin == {"'x'": "x", "x'ff'": "\ufffd"}.get(cell, "me")
+    assert told[B] == Info(B, 1, 0, "me", NOW, NOW, 1)
+    store.write([Use(A, NOW)])
+    assert len(store.infos()) == 2
     store.close()
