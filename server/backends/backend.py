@@ -105,11 +105,6 @@ class Backend(ABC):
         """Any thread may ask."""
 
     @property
-    @abstractmethod
-    def active(self) -> int:
-        """Requests under way or waiting."""
-
-    @property
     def load(self) -> Load:
         """Load at this moment; any thread may ask."""
         return Load()

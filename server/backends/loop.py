@@ -60,10 +60,6 @@ class EngineLoop(Backend):
         return State.READY if self._ready.is_set() else State.STARTING
 
     @property
-    def active(self) -> int:
-        return len(self._requests) + self._arriving.qsize()
-
-    @property
     def load(self) -> Load:
         under_way = [request.decoding for request in tuple(self._requests)]
         beams, tokens = sum(one.beams for one in under_way), sum(one.kv_tokens for one in under_way)
@@ -91,7 +87,8 @@ class EngineLoop(Backend):
 
     async def run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         request = Request(work, asyncio.get_running_loop())
-        self._arriving.put(request)
+        if not self._stopping.is_set():
+            self._arriving.put(request)
         if self._stopping.is_set():  # asked after the put: a thread that ends later finds the request itself
             raise Unavailable(SHUTTING_DOWN)
         self._asked.add(request)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import sys
 from contextlib import aclosing
 
 import pytest
 
 from grammar_cache import Constraint, compile_grammar
-from server.backends.backend import Piece, State, Work
+from server.backends.backend import Piece, State, Unavailable, Work
 from server.backends.loop import EngineLoop
 from server.decoding.answer import Answer
 from server.decoding.parameters import Parameters
@@ -26,6 +28,24 @@ def test_pieces_are_told_to_those_who_read_them(beams: int) -> None:
     pieces, answer = asyncio.run(_events(work))
     assert pieces and answer.text.startswith(b"".join(pieces))
     assert asyncio.run(_events(quiet)) == ([], answer)
+
+
+def test_a_loop_that_has_ended_keeps_nothing_of_what_is_asked_then() -> None:
+    """A server may go on without its engine for days, refusing each request."""
+    work = Work((1,), None, Parameters(budget=4))
+
+    async def refused() -> None:
+        loop = EngineLoop(ScriptedEngine(VOCABULARY, seeded(VOCABULARY.size, seed=5)))
+        loop.start()
+        await asyncio.to_thread(loop.stop)
+        held = sys.getrefcount(work)
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                await anext(loop.run(work))
+        gc.collect()
+        assert sys.getrefcount(work) == held
+
+    asyncio.run(refused())
 
 
 async def _events(work: Work) -> tuple[list[bytes], Answer]:

@@ -49,7 +49,7 @@ class VllmBackend(Backend):
         self._args = args
         self._supervisor = Supervisor(self._opened, patience or Patience())
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._active = self._beams = 0
+        self._beams = 0
         self._finishing = False
 
     @property
@@ -58,10 +58,6 @@ class VllmBackend(Backend):
         if running is not None and running.failed:
             return State.RESTARTING  # the supervisor will see it in a moment
         return self._supervisor.state
-
-    @property
-    def active(self) -> int:
-        return self._active
 
     @property
     def load(self) -> Load:
@@ -100,14 +96,12 @@ class VllmBackend(Backend):
         instance = self._supervisor.running
         if instance is None or instance.failed:
             raise Unavailable(f"the engine is {self.state}")
-        self._active += 1
         self._beams += work.parameters.beam_width
         try:
             async with aclosing(instance.run(work)) as events:
                 async for event in events:
                     yield event
         finally:
-            self._active -= 1
             self._beams -= work.parameters.beam_width
 
     def _check_search(self, parameters: Parameters) -> None:

@@ -77,7 +77,7 @@ def test_an_engine_that_is_killed_is_started_anew(mortal: Serving, others: list[
     with ThreadPoolExecutor(6) as threads:
         running = [threads.submit(client.post, "/v1/chat/completions", json=body(**GREEDY)) for _ in range(3)]
         running += [threads.submit(client.post, "/v1/chat/completions", json=body(max_tokens=480)) for _ in range(3)]
-        eventually(lambda: service.backend.active == 6)
+        eventually(lambda: service.backend.load.beams == 6)
         for process in processes(here, title, others):
             process.kill()
         lost = [request.result() for request in running]
@@ -135,7 +135,7 @@ def test_answers_under_way_are_completed(mortal: Serving) -> None:
         # `ignore_eos`: a drawn answer may otherwise end by itself before the shutdown.
         endless = {"max_tokens": TOKENS, "temperature": 1, "ignore_eos": True}
         plain = [(ask(endless, stream), stream) for stream in (False, True)]
-        eventually(lambda: service.backend.active == 12, 60)
+        eventually(lambda: service.backend.load.beams == 16, 60)
         eventually(lambda: begun(service) == 12, 60)  # what has not begun is refused instead
         time.sleep(1)  # more tokens: the first may be one without a text
         advance(service, Stage.FINISHING)
@@ -147,7 +147,7 @@ def test_answers_under_way_are_completed(mortal: Serving) -> None:
         for answering, stream in plain:
             [(text, reason, certificate)] = choices(answering.result(), stream)
             assert text and (reason, certificate["interrupted"]) == ("length", "shutdown")
-    eventually(lambda: service.backend.active == 0)
+    eventually(lambda: service.backend.load.beams == 0)
     late = client.post("/v1/chat/completions", json=body(**LONG))
     assert (late.status_code, error_of(late)["code"]) == (503, "shutting_down")
 
