@@ -110,7 +110,7 @@ async def certified(service: Service, request: CertifyRequest) -> Certification:
 
 def _table_info(certified: Certified) -> TableInfo | None:
     table = certified.table
-    return TableInfo(name=table.name, height=table.height, entries=len(table)) if table else None
+    return TableInfo(name=table.name, height=table.height, entries=len(table)) if table is not None else None
 
 
 async def warm_up(service: Service) -> None:

@@ -37,6 +37,17 @@ def test_a_table_is_computed_for_all_who_share_the_store(settings: Settings) -> 
             assert second.service.grammars.compiled == 0
 
 
+def test_a_table_without_entries_is_told(settings: Settings) -> None:
+    """A regular language has no distance below the additive one: its table is empty, and told as in certificates."""
+    with serving(settings=settings) as server:
+        table = register(server, name="flat", regex="a(b|c){4}", precompute={"height": 2}).json()["table"]
+        assert table["entries"] == 0
+        assert [each["table"] for each in listing(server)["data"]] == [table]
+        certified = server.client.post("/v1/certify", json={"grammar": {"name": "flat"}}).json()
+        answer = server.chat(grammar={"name": "flat"}, max_tokens=9).json()
+        assert (certified["table"], answer["swyb"]["table"]) == (table, table["name"])
+
+
 def test_a_table_needs_a_store_and_has_its_limits(running: Running, settings: Settings) -> None:
     """A table that can't be kept for all isn't computed, and no client asks for hours of work."""
     refused = error_of(register(running, name="nested", grammar=NESTED, precompute={"height": 6}))
