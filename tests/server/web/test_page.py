@@ -57,6 +57,7 @@ def test_a_schema_is_typed_and_answered_within_its_budget(chromium: Browser, tal
         with pytest.raises(ValueError, match=r"Unterminated|Expecting"):
             json.loads(text_of(page, "masks"))
         assert page.locator("#certificate dd").first.inner_text() == "yes"
+        assert page.locator("#certificate dt", has_text="Changed").locator("+ dd").inner_text() == "yes, or maybe"
         assert page.locator("#chart polyline.ours").get_attribute("points")
         assert page.locator("#chart .lost").count() == 1
         assert len(page.screenshot()) > 20_000

@@ -9,7 +9,7 @@ const LINES = {
   Complete: (told) => yes(told.complete),
   "Tokens used": (told) => `${told.tokens_used} of ${told.budget}`,
   Minimum: (told) => (told.min_tokens === null ? null : `${told.min_tokens}${told.exact ? ", exact" : " at most"}`),
-  "Changed by the budget": (told) => yes(told.budget_affected),
+  "Changed by the budget": (told) => (told.budget_affected ? "yes, or maybe" : yes(told.budget_affected)),
   "Tokens forced by the budget": (told) => (told.budget_forced_tokens === null ? null : String(told.budget_forced_tokens)),
   "Ended early": (told) => (told.budget_ended?.length ? told.budget_ended.map((place) => place || "/").join(", ") : null),
   Thought: (told) =>
