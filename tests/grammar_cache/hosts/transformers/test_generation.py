@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -11,6 +12,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 import swyb
 from grammar_cache.errors import BudgetTooSmall
 from tests.cached import model_folder
+from tests.documents import Document, run
 from tests.grammar_cache.hosts.transformers.models import model, tokenizer
 
 
@@ -77,3 +79,14 @@ def test_the_embedded_model_answers_within_the_minimum() -> None:
     for budget in (refusal.value.min_tokens, refusal.value.min_tokens + 6):
         answer = swyb.generate(real, names, [{"role": "user", "content": "Describe Ada."}], Person, budget)
         assert json.loads(answer.text).keys() == {"name", "age", "tags"}
+
+
+def test_the_samples_of_the_page_run() -> None:
+    """The page's samples run in order, on a batch of two rows, and print what they say."""
+    namespace: dict[str, Any] = {"model": model(), "tokenizer": tokenizer(), "Person": {"enum": ["Ada", "Marie"]}}
+    samples = Document("docs/how-to/transformers.md").blocks("python")
+    told = [line for _, code in samples for line in run(code, namespace)]
+    assert told == [("True", "True")]
+    prompt = namespace["inputs"]["input_ids"].shape[1]
+    texts = [namespace["processor"].answer(row[prompt:]) for row in namespace["output"].tolist()]
+    assert {json.loads(tokenizer().decode(text, skip_special_tokens=True)) for text in texts} <= {"Ada", "Marie"}
