@@ -24,6 +24,7 @@ import uvicorn
 from numpy.typing import NDArray
 from PIL import Image, ImageColor
 
+from grammar_cache.warm_up import warm_up
 from server.app import create_app
 from server.backends.loop import EngineLoop
 from server.engines.contract import EngineError, Forward
@@ -92,7 +93,9 @@ def main(words: Sequence[str]) -> int:
 def embedded_server() -> Iterator[str]:
     """Address of a server with the embedded model, unpacked if it isn't there, until the block ends."""
     folder = ensure_embedded_model(default_cache(), lambda line: print(line, file=sys.stderr))
-    app = create_app(Settings(), EngineLoop(Slowed(folder)))
+    backend = EngineLoop(Slowed(folder))
+    warm_up(backend.model.vocabulary)  # as `serve` does: the page tells how long compiling took
+    app = create_app(Settings(), backend)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
