@@ -70,7 +70,8 @@ class DigitWalk:
         for layer in reversed(self._layers):
             rows = np.full((len(layer.parts), END + 1), -1, np.int32)
             for way in layer.ways:
-                rows[:, way.columns] = np.where(way.places < 0, -1, way.layer.numbers[way.places])
+                numbers = np.append(way.layer.numbers, -1)  # the last one is that of nowhere, also of an empty layer
+                rows[:, way.columns] = numbers[way.places]
             rows[:, END] = layer.ends
             dead = ~layer.ends & (rows[:, :END] < 0).all(axis=1)
             content, width = rows.tobytes(), rows.strides[0]

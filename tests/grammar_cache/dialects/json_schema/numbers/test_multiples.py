@@ -231,3 +231,14 @@ def test_too_many_states_are_told_with_what_makes_them_fewer() -> None:
     with pytest.raises(LimitExceeded, match="step with fewer digits"):
         parse('{"multipleOf": 0.1999, "minimum": 12345, "maximum": 1e12}')
     parse('{"multipleOf": 0.19, "minimum": 12345, "maximum": 1e12}')
+
+
+def test_bounds_too_fine_to_list_between_leave_zero_alone() -> None:
+    """Multiples up to less than the step, from a bound with hundreds of digits on: there are none but zero. Digits that
+    lead nowhere ended in an IndexError.
+    """
+    bounds = '"multipleOf": 100, "exclusiveMaximum": 0.5'
+    grammar = parse(f'{{"type": "number", {bounds}, "minimum": -5e-324}}')
+    assert Recogniser(grammar).judge(b"0").accepted
+    with pytest.raises(EmptyLanguage):
+        Recogniser(parse(f'{{"type": "number", {bounds}, "minimum": 5e-324}}'))
