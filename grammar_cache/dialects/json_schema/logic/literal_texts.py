@@ -63,8 +63,16 @@ class LiteralTexts:
 def spellings(value: int | Decimal, *, integral_decimals: bool) -> tuple[str, ...]:
     """Texts of a number: 2.0 is 2 as well, where both are integers."""
     own = number_text(value)
-    whole = integral_decimals and value.adjusted() < DIGITS if isinstance(value, Decimal) else False
-    return (str(int(value)), own) if whole and value == int(value) else (own,)
+    if not isinstance(value, Decimal):
+        return (own,)
+    if value != value.to_integral_value():
+        return (f"{value:f}" if "e" in own.lower() and _last_place(value) <= DIGITS else own,)
+    return (str(int(value)), own) if integral_decimals and value.adjusted() < DIGITS else (own,)
+
+
+def _last_place(value: Decimal) -> int:
+    """Digits that a number has after the point, written out."""
+    return -int(value.as_tuple().exponent)
 
 
 def _inside(value: Json) -> list[Json]:

@@ -245,6 +245,16 @@ def test_enumerated_values_are_written_as_python_writes_them() -> None:
         assert not matches(parse(text), literal.encode() + b"0")
 
 
+@pytest.mark.parametrize(
+    ("written", "generated"),
+    [("0.00001", "0.00001"), ("-15e-7", "-0.0000015"), ("1e-20", "0.00000000000000000001"), ("1e-21", "1e-21")],
+)
+def test_small_numbers_are_written_in_plain_digits(written: str, generated: str) -> None:
+    """Numbers that twenty digits behind the point hold have no exponent, as the docs say: 0.00001 was only 1e-05."""
+    for schema in (f'{{"const": {written}}}', f'{{"enum": [1, {written}], "maximum": 0.5}}'):
+        assert matches(parse(schema), generated.encode())
+
+
 def test_integers_are_written_as_such_whatever_the_schema_writes() -> None:
     """2.0 is the value 2, but in draft 4, where it is no integer."""
     for text, literal, expected in (
