@@ -18,8 +18,10 @@ from grammar_cache.dialects.json_schema.numbers.multiples import fewest, remaind
 from grammar_cache.loops.array_types import Flags
 
 _TINIEST = 1_000
-LONGEST = 60
+LONGEST_BOUND = 60
 """Digits that bounds may have, before the point."""
+LONGEST = LONGEST_BOUND + 1
+"""Digits that numbers may have, before the point: one more than a bound that they have to reach."""
 
 _Table: TypeAlias = NDArray[np.integer]
 
@@ -116,7 +118,7 @@ class Divided:
 
     def __init__(self, division: Division, fraction: int) -> None:
         tens, divisor = without_tens(division.step, fraction)
-        self._next, self._holds = fewest(*remainders(min(tens, LONGEST), divisor))
+        self._next, self._holds = fewest(*remainders(min(tens, LONGEST + fraction), divisor))
         self._digits = fraction
         self._wanted = division.wanted
         self._before = [self._holds]

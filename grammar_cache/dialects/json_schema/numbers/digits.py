@@ -63,6 +63,7 @@ def _counted(conditions: tuple[Condition, ...], digits: tuple[int, int | None], 
     parts = [Compared(one) if isinstance(one, Comparison) else Divided(one, fraction) for one in conditions]
     least, largest = digits
     own = max(least, 0, *(one.step.adjusted() + 1 for one in divisions if one.step.adjusted() < LONGEST)) + 1
+    own = min(own, LONGEST)
     states = prod(part.size for part in parts if isinstance(part, Divided))
     own = max(own, min(_FEWEST, _MOST_STATES // (4 * states)))
     whole = next((count for count in _DIGITS if count > own and count * states <= _FEW), own)

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from grammar_cache.dialects.json_schema.numbers import multiples
-from grammar_cache.dialects.json_schema.numbers.digit_conditions import LONGEST
+from grammar_cache.dialects.json_schema.numbers.digit_conditions import LONGEST_BOUND
 from grammar_cache.dialects.json_schema.schema.keywords import LENIENT
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
 from grammar_cache.errors import UnsupportedFeature
 
-_UTMOST = Decimal(10) ** LONGEST
+_UTMOST = Decimal(10) ** LONGEST_BOUND
 _NONE: frozenset[Decimal] = frozenset()
 
 

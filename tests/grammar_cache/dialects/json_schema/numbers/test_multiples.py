@@ -11,6 +11,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from grammar_cache.dialects.json_schema.compiler import parse
 from grammar_cache.dialects.json_schema.numbers.digit_conditions import Comparison
@@ -242,3 +243,31 @@ def test_bounds_too_fine_to_list_between_leave_zero_alone() -> None:
     assert Recogniser(grammar).judge(b"0").accepted
     with pytest.raises(EmptyLanguage):
         Recogniser(parse(f'{{"type": "number", {bounds}, "minimum": 5e-324}}'))
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        '{"type": "number", "minimum": 5e59, "maximum": 2e60}',
+        '{"type": "integer", "maximum": -5e59, "minimum": -2e60}',
+        '{"type": "number", "minimum": 5e59, "not": {"enum": [1e60, 2e60]}}',
+        '{"type": "integer", "multipleOf": 1e59, "not": {"enum": [1e60, 2e60]}}',
+        '{"type": "integer", "multipleOf": 1e59, "not": {"enum": [-1e60, -2e60]}}',
+        '{"type": "number", "minimum": 1e59, "allOf": [{"multipleOf": 160e57}, {"multipleOf": 625e57}]}',
+        '{"allOf": [{"multipleOf": 160e56}, {"multipleOf": 625e56}], "not": {"enum": [2e60, 4e60, 2e61, -2e61]}}',
+    ],
+)
+def test_bounds_and_steps_near_the_largest_are_exact(schema: str) -> None:
+    """Numbers of 61 digits, which a bound or a step of 60 may ask for, were written though a bound beyond them, a number
+    that is excluded, or a common multiple forbids them.
+    """
+    stated = json.loads(schema, parse_float=Fraction)
+    try:
+        judge = Recogniser(parse(schema)).judge
+    except EmptyLanguage:
+        return
+    for exponent in range(58, 63):
+        for digit in (-4, -2, -1, 1, 2, 4):
+            value = digit * 10**exponent
+            if judge(str(value).encode()).accepted:
+                assert Draft202012Validator(stated).is_valid(value), value
