@@ -61,12 +61,12 @@ class LiteralTexts:
 
 
 def spellings(value: int | Decimal, *, integral_decimals: bool) -> tuple[str, ...]:
-    """Texts of a number: 2.0 is 2 as well, where both are integers."""
+    """Texts of a number: 2.0 is 2 as well, where both are integers, and 0.00001 what Python makes of it, 1e-05."""
     own = number_text(value)
     if not isinstance(value, Decimal):
         return (own,)
     if value != value.to_integral_value():
-        return (f"{value:f}" if "e" in own.lower() and _last_place(value) <= DIGITS else own,)
+        return (f"{value:f}", own) if "e" in own.lower() and _last_place(value) <= DIGITS else (own,)
     return (str(int(value)), own) if integral_decimals and value.adjusted() < DIGITS else (own,)
 
 

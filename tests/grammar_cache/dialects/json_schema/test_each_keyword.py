@@ -250,9 +250,12 @@ def test_enumerated_values_are_written_as_python_writes_them() -> None:
     [("0.00001", "0.00001"), ("-15e-7", "-0.0000015"), ("1e-20", "0.00000000000000000001"), ("1e-21", "1e-21")],
 )
 def test_small_numbers_are_written_in_plain_digits(written: str, generated: str) -> None:
-    """Numbers that twenty digits behind the point hold have no exponent, as the docs say: 0.00001 was only 1e-05."""
+    """Numbers that twenty digits behind the point hold need no exponent, as the docs say: 0.00001 was only 1e-05. With
+    the one that Python writes they are right as well.
+    """
     for schema in (f'{{"const": {written}}}', f'{{"enum": [1, {written}], "maximum": 0.5}}'):
         assert matches(parse(schema), generated.encode())
+        assert matches(parse(schema), repr(float(written)).encode())
 
 
 def test_integers_are_written_as_such_whatever_the_schema_writes() -> None:
