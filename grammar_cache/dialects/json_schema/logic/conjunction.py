@@ -76,18 +76,20 @@ class Conjunctions:
         plain = self._plain(conjunction, self._reader.facts)
         if plain is not None:
             shape = self._one_shape(*plain, _LEVELS)
-            found: tuple[Shape, ...] | None = (shape,) if shape.types else ()
-        else:
-            found = self._found(conjunction, Denials.EACH)
-        if found is None:
-            thrifty = (self._found(conjunction, way) or () for way in (Denials.GENTLEST, Denials.FIRST))
-            found = tuple({shape.key: shape for shape in chain.from_iterable(thrifty)}.values())
-        return found
+            return (shape,) if shape.types else ()
+        found, whole = self._found(conjunction, Denials.EACH)
+        if whole:
+            return found
+        thrifty = (self._found(conjunction, way)[0] for way in (Denials.GENTLEST, Denials.FIRST))
+        fewer = {shape.key: shape for shape in chain.from_iterable(thrifty)}
+        return tuple(fewer.values()) or found  # each way that a thrifty search takes may turn out to be impossible
 
     def _found(
         self, conjunction: Conjunction, denials: Denials, *, forgiving: bool = False
-    ) -> tuple[Shape, ...] | None:
-        """The alternatives; None where they are too many, but a thrifty search would find fewer."""
+    ) -> tuple[tuple[Shape, ...], bool]:
+        """The alternatives, and whether these are all: not where they are too many, but a thrifty search would find
+        fewer.
+        """
         search = Search(self, self._reader, _LEVELS, denials=denials, forgiving=forgiving)
         found: dict[Conjunction, Shape] = {}
         open_ended = 0
@@ -95,7 +97,7 @@ class Conjunctions:
             found.setdefault(shape.key, shape)
             too_many = len(found) > _MOST_DENIALS or search.tried > _MOST_TRIED
             if too_many and search.denies and denials is Denials.EACH:
-                return None
+                return tuple(found.values()), False
             open_ended += not shape.values
             if open_ended > _MOST_SHAPES:
                 message = f"the schema makes more than {_MOST_SHAPES} combinations"
@@ -104,7 +106,7 @@ class Conjunctions:
             # Raises, unless the request is lenient.
             self._reader.unenforced.refuse(search.refused.pointer or "", search.refused.message)
             return self._found(conjunction, denials, forgiving=True)
-        return tuple(found.values())
+        return tuple(found.values()), True
 
     def _plain(self, conjunction: Conjunction, read: Callable[[str], Facts]) -> tuple[str, Facts] | None:
         """The schema that all comes down to, as it does for most, and its facts: one that neither refers nor chooses,
