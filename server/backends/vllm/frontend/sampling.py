@@ -45,7 +45,8 @@ def sampling_params(work: Work, grammar: str | None, vocabulary: Vocabulary) -> 
         logit_bias=dict(penalties.bias) or None,
         seed=(parameters.seed or 0) & MOST_SEED if seeded else None,
         max_tokens=parameters.budget,
-        min_tokens=parameters.min_tokens if plain else 0,
+        # A thought may have left the answer fewer, which vLLM would refuse.
+        min_tokens=min(parameters.min_tokens, parameters.budget) if plain else 0,
         # The end tokens are ours: a model's folder may name others in places that only vLLM reads.
         ignore_eos=True,
         stop_token_ids=[*ends, *parameters.stop_ids],

@@ -71,6 +71,14 @@ def test_ends_are_vllms_business_or_the_masks(constrained: bool) -> None:
     assert sampling_params(Work((1,), None, ignoring), None, DYCK_VOCABULARY).stop_token_ids == [2]
 
 
+def test_no_more_tokens_are_asked_for_than_a_thought_has_left() -> None:
+    """vLLM refuses a text that has to be longer than it may be: behind a thought it only has to use up its budget."""
+    from server.backends.vllm.frontend.sampling import sampling_params
+
+    made = sampling_params(Work((1,), None, Parameters(7, min_tokens=12)), None, DYCK_VOCABULARY)
+    assert (made.min_tokens, made.max_tokens) == (7, 7)
+
+
 @pytest.mark.parametrize("jump", [False, True, "text"])
 @pytest.mark.parametrize("over_text", [False, True])
 def test_the_workers_jump_as_the_front_end_does(jump: Jump, over_text: bool) -> None:
