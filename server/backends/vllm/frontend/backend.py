@@ -126,7 +126,7 @@ class VllmBackend(Backend):
             raise UnsupportedWork(
                 "repeat_last_n", "repeat_last_n: vLLM's penalties look back at all tokens: leave it out"
             )
-        # On a processor vLLM's kernel that spreads top_k over drafts misreads it, and the engine ends.
+        # On a processor vLLM's sampler fails at a top_k where a step has no drafts, and the engine ends.
         truncates = parameters.top_k > 0 and parameters.temperature > 0 and self._on_processor
         lacking = {"min_p": parameters.min_p > 0, "logit_bias": bool(penalties.bias), "top_k": truncates}
         for field, wanted in lacking.items():

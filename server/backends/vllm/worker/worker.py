@@ -16,6 +16,7 @@ from vllm.utils.import_utils import resolve_obj_by_qualname
 from vllm.v1.outputs import AsyncModelRunnerOutput
 
 from server.backends.vllm.wire.choices import ATTRIBUTE, NOTHING, Choice
+from server.backends.vllm.worker import drafts
 from server.backends.vllm.worker.extension import filter_of
 
 
@@ -34,6 +35,8 @@ class SearchingWorker(_platforms_worker()):  # type: ignore[misc]
 
     def init_device(self) -> None:
         super().init_device()
+        if current_platform.is_cpu():
+            drafts.mend()
         kind = type(self.model_runner)
         self.model_runner.__class__ = type(kind.__name__, (Searching, kind), {})
 

@@ -57,6 +57,19 @@ def test_drawn_answers_with_drafts_are_whole(drafting: Serving) -> None:
         assert answer["swyb"]["interrupted"] is None
 
 
+def test_greedy_and_drawn_answers_share_drafts(drafting: Serving) -> None:
+    """Greedy answers beside drawn ones are what they are alone."""
+    repeated = {"grammar": 'root ::= ("ab, " | "cd, " | "ab; "){3,40} "end"', "max_tokens": 60}
+    greedy = {**repeated, "temperature": 0}
+    ways: list[dict[str, Any]] = [{"temperature": 0.01}, {"temperature": 1.5, "top_p": 0.9}, {"temperature": 1.0}]
+    alone = text(chat(drafting, **greedy))
+    asked = [greedy, *({**repeated, **way, "seed": 3} for way in ways)] * 3
+    with ThreadPoolExecutor(len(asked)) as threads:
+        answers = list(threads.map(lambda fields: chat(drafting, **fields), asked))
+    assert {text(answer) for answer in answers[0::4]} == {alone}
+    assert all(answer["swyb"]["interrupted"] is None for answer in answers)
+
+
 @pytest.mark.parametrize(
     ("fields", "param"),
     [
