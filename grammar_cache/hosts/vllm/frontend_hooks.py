@@ -28,6 +28,7 @@ from grammar_cache.hosts.vllm.constraints import constraint_of, cutting
 from grammar_cache.hosts.vllm.core_hooks import closer_of
 from grammar_cache.hosts.vllm.manager import ENDED
 from grammar_cache.hosts.vllm.settings import PluginSettings
+from grammar_cache.hosts.vllm.stream_hooks import note
 
 log = logging.getLogger("vllm.swyb_budget")
 
@@ -218,6 +219,7 @@ def _hook_finish(gate: Gate) -> None:
         *args: Any,
         **options: Any,
     ) -> Any:
+        certificate = None
         if isinstance(stop_reason, str) and stop_reason.startswith(ENDED):
             told = loads(stop_reason.removeprefix(ENDED))
             stop_reason, certificate = told["stop_reason"], told["certificate"]
@@ -225,8 +227,11 @@ def _hook_finish(gate: Gate) -> None:
                 finish_reason = FinishReason.STOP
             if gate.tells:
                 kv_transfer_params = {"swyb": certificate}
-        return original(
+        made = original(
             self, new_token_ids, pooling_output, finish_reason, stop_reason, kv_transfer_params, *args, **options
         )
+        if made is not None and certificate is not None and gate.tells:
+            note(made, self.request_index, kv_transfer_params)
+        return made
 
     RequestState.make_request_output = make

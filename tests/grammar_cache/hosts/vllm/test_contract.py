@@ -61,6 +61,7 @@ HOOKED = {
         "stop_reason",
         "kv_transfer_params",
     ],
+    "vllm.outputs:RequestOutput.add": ["self", "next_output", "aggregate"],
     "vllm.v1.structured_output:StructuredOutputManager.__init__": ["self", "vllm_config"],
     "vllm.v1.structured_output:StructuredOutputManager._create_grammar": ["self", "request"],
     "vllm.v1.structured_output:StructuredOutputManager._fill_bitmasks": ["self", "batch"],
