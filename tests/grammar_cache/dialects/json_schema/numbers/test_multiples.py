@@ -258,8 +258,8 @@ def test_bounds_too_fine_to_list_between_leave_zero_alone() -> None:
     ],
 )
 def test_bounds_and_steps_near_the_largest_are_exact(schema: str) -> None:
-    """Numbers of 61 digits, which a bound or a step of 60 may ask for, were written though a bound beyond them, a number
-    that is excluded, or a common multiple forbids them.
+    """Numbers of 61 digits, which a bound or a step of 60 may ask for, were written though a bound beyond them, an
+    excluded number, or a common multiple forbids them.
     """
     stated = json.loads(schema, parse_float=Fraction)
     try:
