@@ -22,8 +22,10 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Any:
         pytest.skip("vLLM is not installed here: make test-vllm does it")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of packages that vLLM imports
+        from vllm.outputs import RequestOutput
+
         from grammar_cache.hosts.vllm import stream_hooks
-    monkeypatch.setattr(stream_hooks.RequestOutput, "add", stream_hooks.RequestOutput.add)
+    monkeypatch.setattr(RequestOutput, "add", RequestOutput.add)
     monkeypatch.setattr(stream_hooks, "STREAMS", ())
     stream_hooks.install()
     return stream_hooks
@@ -31,10 +33,10 @@ def streams(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def ended(streams: Any, choice: int) -> Any:
     """Output of the engine in which a choice ends."""
-    from vllm.outputs import CompletionOutput
+    from vllm.outputs import CompletionOutput, RequestOutput
 
     text = CompletionOutput(choice, "x", [7], None, None, finish_reason="stop")
-    output = streams.RequestOutput("r", None, [1], None, [text], False, kv_transfer_params=TOLD[choice])
+    output = RequestOutput("r", None, [1], None, [text], False, kv_transfer_params=TOLD[choice])
     streams.note(output, choice, TOLD[choice])
     return output
 
