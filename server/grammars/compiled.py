@@ -187,7 +187,9 @@ class Grammars:
         except asyncio.CancelledError:
             interrupt.set()
             raise
-        self._cached[self._tenant, grammar_id] = certified
+        place = self._tenant, grammar_id
+        self._pending.pop(place, None)  # what is being compiled meanwhile has no table, and isn't to replace this one
+        self._cached[place] = certified
         self._shrink()
         return certified
 
@@ -266,11 +268,14 @@ class Grammars:
             del self._pending[place]
 
     def _keep(self, place: Place, pending: _Pending, done: asyncio.Future[Certified]) -> None:
+        awaited = self._pending.get(place) is pending
         self._forget(place, pending)
         if not done.cancelled() and done.exception() is None:
-            known = self._cached[place] = done.result()
+            known = done.result()
             self._compiled[place[0]] += known.source == "miss"
-            self._shrink()
+            if awaited:
+                self._cached[place] = known
+                self._shrink()
 
     def _shrink(self) -> None:
         sizes = {name: certified.held_bytes for name, certified in self._cached.items()}

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from threading import Event
+from typing import cast
+
+from grammar_cache import CompiledGrammar, Constraint
+from grammar_cache.store.sharing import SharedGrammars
+from server.grammars.compiled import Certified
 from server.settings import Settings
+from tests.server.grammars.test_compiled import make
 from tests.server.grammars.test_named import listing, register
 from tests.server.grammars.test_sharing import redis, settings
 from tests.server.running import Running, error_of, eventually, serving
@@ -57,3 +66,39 @@ def test_a_table_needs_a_store_and_has_its_limits(running: Running, settings: Se
             answer = register(server, name="nested", grammar=NESTED, precompute=wrong)
             assert (answer.status_code, error_of(answer)["param"].partition(".")[0]) == (400, "precompute")
         assert listing(server)["data"] == []
+
+
+class _Slow:
+    """A store that hands out what was compiled once it is `told` to, and keeps nothing."""
+
+    def __init__(self, told: Event) -> None:
+        self._told = told
+
+    def get(self, name: str, make: Callable[[], CompiledGrammar], *_: object) -> tuple[CompiledGrammar, bool]:
+        """The grammar, compiled here."""
+        assert self._told.wait(10)
+        return make(), False
+
+    def keep_table(self, *_: object) -> None:
+        """Keeps nothing."""
+
+
+def test_a_grammar_that_is_compiled_meanwhile_does_not_replace_the_one_with_a_table() -> None:
+    """Whoever has asked for the grammar before gets it without a table, and all who ask later have the table."""
+    constraint, told = Constraint("gbnf", NESTED), Event()
+
+    async def ask() -> tuple[Certified, Certified, Certified]:
+        cache = make().of("", cast("SharedGrammars", _Slow(told)))
+        try:
+            before = asyncio.create_task(cache.get(constraint))
+            await asyncio.sleep(0)
+            tabled = await cache.precompute(constraint, 6, 1000)
+            told.set()
+            return await before, tabled, await cache.get(constraint)
+        finally:
+            cache.close()
+
+    before, tabled, after = asyncio.run(ask())
+    assert before.table is None
+    assert after.grammar is tabled.grammar
+    assert after.table is not None
