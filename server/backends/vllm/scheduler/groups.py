@@ -25,7 +25,8 @@ class Broken(RuntimeError):
 class Group:
     """Begins with one request, the `leader`, by whose id the front end knows the answer, even when that beam is gone.
 
-    `step`: what was scheduled with rows of it and hasn't ended yet; until then they take no other step.
+    `step`: what was scheduled with rows of it and hasn't ended yet; until then they take no other step. `gathers`: some
+    step was too small for all of them, so from now on rows wait before their last tokens until all are that far.
     """
 
     leader: str
@@ -33,6 +34,7 @@ class Group:
     client: int
     rows: list[Request]
     step: Any = None
+    gathers: bool = False
     failure: str | None = None
     _eligible: list[tuple[Request, int]] = field(default_factory=list)
     _numbers: Any = field(default_factory=lambda: count(1))
@@ -46,6 +48,13 @@ class Group:
     def complete(self) -> bool:
         """Whether, after a step, all rows have computed all their tokens."""
         return not any(row.is_prefill_chunk for row in self.rows)
+
+    def most(self, row: Request, tokens: int) -> int:
+        """Tokens that a row computes next, of so many that it could."""
+        if not self.gathers or all(each.num_tokens - each.num_computed_tokens == 1 for each in self.rows):
+            return tokens
+        others: int = row.num_tokens - row.num_computed_tokens - 1
+        return min(tokens, others)
 
     def hold(self, step: Any) -> None:
         """Holds the group's rows until that step has ended."""
@@ -80,7 +89,7 @@ class Group:
 
         `taken`: requests of that step, by id. Returns the rows that are left.
         """
-        before = self.rows
+        before, self.gathers = self.rows, True
         ended = [row.request_id in taken and not row.is_prefill_chunk for row in before]
         self.rows = [self._forked(scheduler, row, ()) if end else row for row, end in zip(before, ended, strict=True)]
         return [row for row in before if row not in self.rows]

@@ -176,6 +176,12 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         self._begun.difference_update(row.request_id for row in running_reqs)
         return super()._make_cached_request_data(known, *arguments)
 
+    def _reserve_prefill_lookahead(self, request: Request, num_computed_tokens: int, num_new_tokens: int) -> int:
+        """Tokens of a request in the step that is being scheduled: vLLM asks here for the last time."""
+        count: int = super()._reserve_prefill_lookahead(request, num_computed_tokens, num_new_tokens)
+        group = self._group_of.get(request.request_id)
+        return count if group is None else group.most(request, count)
+
     def _told(self, row: Request) -> NewRequestData:
         blocks = self.kv_cache_manager.get_block_ids(row.request_id)
         return NewRequestData.from_request(row, blocks, row._all_token_ids if self.use_v2_model_runner else None)

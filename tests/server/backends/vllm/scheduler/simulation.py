@@ -45,7 +45,14 @@ def vllm_config() -> Any:
 
 
 def made(
-    blocks: int, seats: int, *, tokens: int = 64, asynchronous: bool = False, newer: bool = False, windows: int = 0
+    blocks: int,
+    seats: int,
+    *,
+    tokens: int = 64,
+    asynchronous: bool = False,
+    newer: bool = False,
+    windows: int = 0,
+    cached: bool = True,
 ) -> Any:
     """Our scheduler over vLLM's, for so much memory, tokens in a step, and groups of layers whose windows slide."""
     import torch
@@ -60,6 +67,7 @@ def made(
     config.scheduler_config.max_num_batched_tokens = max(tokens, seats)
     config.scheduler_config.max_num_scheduled_tokens = None
     config.cache_config.num_gpu_blocks = blocks
+    config.cache_config.enable_prefix_caching = cached
     shape: dict[str, Any] = {"block_size": BLOCK, "num_kv_heads": 1, "head_size": 8, "dtype": torch.float32}
     specs = [FullAttentionSpec(**shape), *[SlidingWindowSpec(**shape, sliding_window=16)] * windows]
     groups = [KVCacheGroupSpec([f"layer {at}"], spec) for at, spec in enumerate(specs)]

@@ -220,6 +220,24 @@ def test_without_shared_memory_all_is_computed_anew(make_engine: MakeEngine) -> 
         engine.nothing_is_left(120)
 
 
+@pytest.mark.parametrize("modes", MODES[:3], ids=["sync", "async", "newer"])
+@pytest.mark.parametrize("tokens", [12, 24, 70])
+def test_without_a_cache_all_is_computed_anew(make_engine: MakeEngine, tokens: int, modes: Modes) -> None:
+    """Beams end too where their texts are computed anew, and a step has fewer tokens than these; others with them."""
+    scheduler = made(121, 12, tokens=tokens, cached=False, **modes)
+    engine = Engine(scheduler, Workers(GRAMMAR), asynchronous=bool(modes.get("asynchronous")))
+    jobs = [search("r"), search("s", 2), plain_job("plain", GRAMMAR, [0, 1, 2] * 10, 30)]
+    for job in jobs:
+        engine.add(job)
+    for _ in range(400):
+        engine.step()
+    assert all(job.ended for job in jobs)
+    assert [job.news[-1] for job in jobs[:2]] == [{"answers": job.expected} for job in jobs[:2]]
+    assert jobs[2].news == jobs[2].expected
+    assert engine.workers.copied == 0
+    engine.nothing_is_left(120)
+
+
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_windows_that_slide_have_memory_of_their_own(make_engine: MakeEngine, asynchronous: bool) -> None:
     """Beams that may have what the front end counts by the engine's kinds of memory are never taken any."""
@@ -246,6 +264,7 @@ def test_vllms_scheduler_is_as_it_was_read(make_engine: MakeEngine) -> None:
     source = inspect.getsource(Scheduler)
     assert "self._make_cached_request_data(\n                scheduled_running_reqs," in source
     assert "self._preempt_request(" in source
+    assert source.count("num_new_tokens = self._reserve_prefill_lookahead(") == 2
     assert "if self.current_step < request.next_decode_eligible_step:" in source
     core = inspect.getsource(EngineCore)
     assert "self.scheduler.update_from_output(\n            scheduler_output, model_output" in core
