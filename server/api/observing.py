@@ -8,6 +8,7 @@ from typing import cast
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.protocol.errors import ErrorCode
 from server.telemetry.record import OTHER, Record
 from server.telemetry.telemetry import Telemetry
 
@@ -42,6 +43,7 @@ class Observing:
             await self._app(scope, receive, send_noted)
         except Exception:
             record.status = record.status or 500
+            record.error = record.error or ErrorCode.INTERNAL_ERROR.value  # `RequestIds`, above, tells it
             raise
         finally:
             record.route = getattr(scope.get("route"), "path", OTHER)

@@ -174,6 +174,18 @@ def test_who_may_read_them(access: Any, without: int, with_key: int) -> None:
         assert server.client.get("/metrics", headers={"x-api-key": key}).status_code == with_key
 
 
+def test_a_fault_of_the_server_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A code that clients are told is counted, also where nobody has foreseen the fault."""
+    with serving() as server:
+
+        def broken(*arguments: object) -> list[int]:
+            raise KeyError("nobody has foreseen it")
+
+        monkeypatch.setattr(server.engine, "encode", broken)
+        assert error_of(server.chat())["code"] == "internal_error"
+        assert value(samples(server.client), "request_errors_total", code="internal_error") == 1
+
+
 def test_applications_count_apart() -> None:
     """Two servers in one process have nothing in common."""
     with serving() as one, serving() as other:
