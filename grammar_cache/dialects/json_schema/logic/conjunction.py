@@ -210,7 +210,7 @@ class Conjunctions:
         return self._excluded[known]
 
     def end(self, atom: str) -> str:
-        """End of a chain of atoms that do nothing but refer to one other."""
+        """End of a chain of atoms that do nothing but refer to one other, by keywords that their drafts know."""
         if atom in self._ends:
             return self._ends[atom]
         trail: dict[str, None] = {}
@@ -219,7 +219,8 @@ class Conjunctions:
                 raise GrammarSyntaxError("the schema leads back to itself", pointer=pointer(atom))
             trail[atom] = None
             facts = self._reader.facts(atom)
-            others = facts.others if not (facts.asserts or facts.choices or facts.exactly) else ()
+            alone = not (facts.asserts or facts.choices or facts.exactly) and self._reader.loose(atom) is facts
+            others = facts.others if alone else ()
             if len(others) == 1 and is_schema(others[0]) == is_schema(atom):
                 atom = others[0]
             else:

@@ -13,7 +13,7 @@ class SearchContext(Protocol):
     """Context of a search: what is known of all conjunctions."""
 
     def end(self, atom: str) -> str:
-        """End of a chain of atoms that do nothing but refer to one other."""
+        """End of a chain of atoms that do nothing but refer to one other, by keywords that their drafts know."""
 
     def spend(self, atom: str, steps: int = 1) -> None:
         """Count steps of work."""

@@ -76,9 +76,13 @@ _SINCE: Mapping[str, Draft] = {
     **dict.fromkeys(("if", "then", "else"), Draft.DRAFT_7),
     **dict.fromkeys(("dependentRequired", "dependentSchemas", "minContains", "maxContains"), Draft.DRAFT_2019_09),
     **dict.fromkeys(("unevaluatedProperties", "unevaluatedItems"), Draft.DRAFT_2019_09),
-    "prefixItems": Draft.DRAFT_2020_12,
+    "$recursiveRef": Draft.DRAFT_2019_09,
+    **dict.fromkeys(("prefixItems", "$dynamicRef"), Draft.DRAFT_2020_12),
 }
-_UNTIL: Mapping[str, Draft] = {"dependencies": Draft.DRAFT_7, "additionalItems": Draft.DRAFT_2019_09}
+_UNTIL: Mapping[str, Draft] = {
+    "dependencies": Draft.DRAFT_7,
+    **dict.fromkeys(("additionalItems", "$recursiveRef"), Draft.DRAFT_2019_09),
+}
 
 DATED = _SINCE.keys() | _UNTIL.keys()
 """Keywords that not all drafts give their meaning."""

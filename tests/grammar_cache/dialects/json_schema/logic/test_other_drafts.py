@@ -1,0 +1,47 @@
+"""Keywords of drafts that a schema doesn't speak: enforced, but without a part in what the standard says of others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.grammar_cache.dialects.json_schema.oracle import (
+    SYNTAX_OF_DRAFT_7,
+    SYNTAX_OF_DRAFT_2020_12,
+    generates_value,
+    is_valid,
+)
+
+SYNTAX_OF_DRAFT_2019_09 = "https://json-schema.org/draft/2019-09/schema"
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+VALUES: tuple[Any, ...] = ("a", 1, 1.5, None, {}, {"a": 1}, {"a": 1, "b": 2}, [], [1], ["a"], ["a", 1])
+
+
+def all_valid(schema: dict[str, Any]) -> set[str]:
+    """Values that are generated, all of which the reference validator takes."""
+    jsonschema.validators.validator_for(schema).check_schema(schema)
+    found = {json.dumps(value) for value in VALUES if generates_value(schema, value)}
+    assert all(is_valid(schema, text) for text in found), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("draft", "keyword"),
+    [
+        (SYNTAX_OF_DRAFT_7, "$dynamicRef"),
+        (SYNTAX_OF_DRAFT_7, "$recursiveRef"),
+        (SYNTAX_OF_DRAFT_2019_09, "$dynamicRef"),
+        (SYNTAX_OF_DRAFT_2020_12, "$recursiveRef"),
+    ],
+)
+def test_a_reference_that_the_draft_does_not_know_denies_nothing(draft: str, keyword: str) -> None:
+    """Schemas with nothing else hold of all values: what must not be one is nothing, and no other may hold beside it."""
+    reference = {keyword: "#/$defs/x"}
+    common = {"$schema": draft, "$defs": {"x": STRING}}
+    assert all_valid({**common, **reference}) == {'"a"'}
+    assert all_valid({**common, "not": reference}) == set()
+    assert all_valid({**common, "oneOf": [reference, INTEGER]}) == {'"a"'}
+    assert all_valid({**common, "if": reference, "then": INTEGER, "else": {}}) == set()
