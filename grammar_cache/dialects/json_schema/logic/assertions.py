@@ -83,6 +83,10 @@ class FactReader:
             self._loose[atom] = facts if undated else self._known(node, facts)
         return self._loose.get(atom, facts)
 
+    def knows(self, atom: str, keyword: str) -> bool:
+        """Whether the draft of a schema gives a keyword its meaning."""
+        return tables.is_known(keyword, self._document.node(atom).draft)
+
     def lists(self, atom: str) -> bool:
         """Whether it is a schema that lists values."""
         value = self._document.node(atom).value if is_schema(atom) else None
@@ -205,7 +209,7 @@ class FactReader:
             unevaluated_items=keywords.schema("unevaluatedItems"),
             evaluated_items=evaluated_items(keywords),
         )
-        if found.looks_around and not found.refers:
+        if found.looks_around and not found.refers and not _has_unseen_places(keywords):
             return seen_alone(found)
         self.looks_around = self.looks_around or found.looks_around
         return found
@@ -267,6 +271,12 @@ class FactReader:
             more = () if isinstance(wanted, tuple) else (wanted,)
             origin = keywords.at(keyword, name)
             yield (self.make(without(name), origin),), (self.make(present, origin), *more)
+
+
+def _has_unseen_places(keywords: Keywords) -> bool:
+    """Whether items are told by their places in a way that the draft doesn't know, though it asks for what is left."""
+    known = (tables.is_known(name, keywords.draft) for name in ("prefixItems", "unevaluatedItems"))
+    return "prefixItems" in keywords and tuple(known) == (False, True)
 
 
 _ALL, _NONE = Facts(), Facts(types=frozenset())

@@ -74,6 +74,12 @@ class Facts:
         """Whether it matters which other schemas hold."""
         return self.unevaluated_properties is not None or self.unevaluated_items is not None
 
+    @property
+    def named(self) -> frozenset[str]:
+        """Atoms that are referred to."""
+        ways = (atom for group in self.choices for way in group for atom in way)
+        return frozenset(self.others).union(ways, *self.exactly)
+
     def holds_of_all(self, types: frozenset[str]) -> bool:
         """Whether the schema's own keywords are satisfied by all values of these types."""
         return types <= self.types and types.isdisjoint(self.asked)

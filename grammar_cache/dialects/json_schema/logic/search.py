@@ -138,7 +138,7 @@ class Search:
         for atom in branch.own:
             own = self._facts(atom)
             if own.looks_around:
-                others = [self._facts(other) for other in followed(atom, branch.steps)[1:]]
+                own, others = self._evaluating(atom, branch)
                 members, items = unevaluated.members(own, others), unevaluated.items(own, others)
                 if members is not None:
                     yield self._reader.make(Facts(object=members), pointer(atom))
@@ -146,6 +146,24 @@ class Search:
                     first, ways = items
                     one = ways[0][0] if len(ways) == 1 else self._reader.make(Facts(choices=(ways,)), pointer(atom))
                     yield self._reader.make(Facts(array=unevaluated.further_items(first, one)), pointer(atom))
+
+    def _evaluating(self, atom: str, branch: Branch) -> tuple[Facts, list[Facts]]:
+        """Facts of a schema that asks about what no schema evaluates, and of those that were followed from it. Where
+        its draft knows such questions, keywords that drafts don't know evaluate nothing.
+        """
+        own = self._facts(atom)
+        if not self._reader.knows(atom, "unevaluatedItems"):
+            return own, [self._facts(other) for other in followed(atom, branch.steps)[1:]]
+        known = self._reader.loose(atom)
+        if known is not own:
+            own = replace(own, array=replace(own.array, prefix=known.array.prefix))
+        steps = [step for step in branch.steps if self._leads(*step)]
+        return own, [self._reader.loose(other) for other in followed(atom, steps)[1:]]
+
+    def _leads(self, source: str, target: str) -> bool:
+        """Whether an atom from which a step led names the target by keywords that its draft knows."""
+        known = self._reader.loose(source)
+        return known is self._reader.facts(source) or target in map(self._context.end, known.named)
 
     def _facts(self, atom: str) -> Facts:
         facts = self._reader.loose(atom) if self._loose else self._reader.facts(atom)

@@ -38,10 +38,37 @@ def all_valid(schema: dict[str, Any]) -> set[str]:
     ],
 )
 def test_a_reference_that_the_draft_does_not_know_denies_nothing(draft: str, keyword: str) -> None:
-    """Schemas with nothing else hold of all values: what must not be one is nothing, and no other may hold beside it."""
+    """Schemas with nothing else hold of all values: nothing is left where they must not."""
     reference = {keyword: "#/$defs/x"}
     common = {"$schema": draft, "$defs": {"x": STRING}}
     assert all_valid({**common, **reference}) == {'"a"'}
     assert all_valid({**common, "not": reference}) == set()
     assert all_valid({**common, "oneOf": [reference, INTEGER]}) == {'"a"'}
     assert all_valid({**common, "if": reference, "then": INTEGER, "else": {}}) == set()
+
+
+@pytest.mark.parametrize(
+    ("draft", "asked"),
+    [
+        (SYNTAX_OF_DRAFT_2019_09, {"prefixItems": [{}], "unevaluatedItems": False}),
+        (SYNTAX_OF_DRAFT_2019_09, {"prefixItems": [STRING], "unevaluatedItems": INTEGER}),
+        (SYNTAX_OF_DRAFT_2019_09, {"allOf": [{"prefixItems": [STRING]}], "unevaluatedItems": False}),
+        (SYNTAX_OF_DRAFT_2019_09, {"$dynamicRef": "#/$defs/x", "unevaluatedProperties": False}),
+        (SYNTAX_OF_DRAFT_2020_12, {"$recursiveRef": "#/$defs/x", "unevaluatedProperties": False}),
+        (SYNTAX_OF_DRAFT_2020_12, {"dependencies": {"a": {"$ref": "#/$defs/x"}}, "unevaluatedProperties": False}),
+    ],
+    ids=str,
+)
+def test_what_a_draft_does_not_know_evaluates_nothing(draft: str, asked: dict[str, Any]) -> None:
+    """Members and items that only such keywords speak of are left unevaluated."""
+    schema = {"$schema": draft, **asked, "$defs": {"x": {"properties": {"a": {}, "b": {}}}}}
+    assert {"{}", "[]"} <= all_valid(schema)
+
+
+def test_what_drafts_do_not_know_works_together() -> None:
+    """Draft 7 knows neither keyword, so both mean what the author of such a schema means by them."""
+    schema = {"$schema": SYNTAX_OF_DRAFT_7, "dependentSchemas": {"a": {"properties": {"a": {}, "b": {}}}}}
+    schema["unevaluatedProperties"] = False
+    assert all_valid({**schema, "type": "object"}) == {"{}", '{"a": 1}', '{"a": 1, "b": 2}'}
+    arrays = {"$schema": SYNTAX_OF_DRAFT_7, "type": "array", "prefixItems": [INTEGER], "unevaluatedItems": STRING}
+    assert all_valid(arrays) == {"[]", "[1]"}
