@@ -19,7 +19,8 @@ _NAME = "http://schema.invalid/whole"
 
 def subschema(schema: Mapping[str, Json], pointer: str) -> Json:
     """Schema of the values of what stands at a JSON Pointer: with the definitions beside it; or, where references lead
-    elsewhere too, a reference into the whole schema. Raises KeyError where nothing stands there, GrammarSyntaxError.
+    elsewhere too or it has definitions itself, a reference into the whole schema. Raises KeyError where nothing stands
+    there, GrammarSyntaxError.
     """
     own: Json = dict(schema)
     for _, value in along(own, pointer):
@@ -28,7 +29,8 @@ def subschema(schema: Mapping[str, Json], pointer: str) -> Json:
         return own
     declared = schema.get("$schema")
     shared = {name: schema[name] for name in _SHARED if name in schema}
-    if not any(_leads_elsewhere(one) for one in _objects([own, *shared.values()])):
+    hidden = any(name in own and own[name] is not schema.get(name) for name in _SHARED)
+    if not hidden and not any(_leads_elsewhere(one) for one in _objects([own, *shared.values()])):
         return {**shared, **own}
     draft = Draft.UNDECLARED if declared is None else drafts.named(declared, "/$schema") or Draft.UNDECLARED
     name = schema.get(draft.id_keyword)

@@ -59,6 +59,17 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         "properties": {"p": {"$id": "http://x.y/in", "$ref": "#/$defs/d", "$defs": {"d": {"enum": ["a"]}}}},
         "$defs": {"d": {"enum": [1]}},
     },
+    "definitions of its own, which no reference leads to": {
+        "properties": {
+            "p": {"$ref": "#/$defs/d", "$defs": {"d": {"enum": ["a"]}}},
+            "q": {"$ref": "#/$defs/d", "definitions": {"d": {"enum": [2]}}, "$defs": {}},
+        },
+        "$defs": {"d": {"enum": [1]}},
+    },
+    "a draft of its own, without a name": {
+        "properties": {"p": {"$ref": "#/$defs/d", "minimum": 2, "$schema": SYNTAX_OF_DRAFT_7}},
+        "$defs": {"d": {"enum": [1, 2]}},
+    },
     "true and false": {"properties": {"p": True, "q": False}},
 }
 VALUES: list[Any] = [
