@@ -30,7 +30,7 @@ from grammar_cache.masks.searched_masks import SearchedMasks
 from grammar_cache.network.network import Network
 from grammar_cache.vocabulary.vocabulary import Vocabulary
 
-ALGORITHM_VERSION = "39"
+ALGORITHM_VERSION = "40"
 """Part of every grammar id and every stored key; raised whenever states or distances may come out differently."""
 
 LONG_WITNESS = 8
