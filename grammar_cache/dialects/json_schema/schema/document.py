@@ -81,9 +81,9 @@ class Document:
             raise GrammarSyntaxError(f"{keyword} must be a string", pointer=place)
         try:
             found = self._resources.find(node.scope.base, reference)
+        except (GrammarSyntaxError, UnsupportedFeature) as error:
+            raise type(error)(f"{keyword} {error.message}", pointer=place) from error
         except ValueError as error:
-            if isinstance(error, UnsupportedFeature):
-                raise UnsupportedFeature(f"{keyword} {error.message}", pointer=place) from error
             raise GrammarSyntaxError(f"not a URI reference: {reference}", pointer=place) from error
         if found is None:
             raise GrammarSyntaxError(f"{keyword} leads nowhere: {reference}", pointer=place)
@@ -101,4 +101,7 @@ class Document:
         if outer is None:
             place = child_pointer(node.pointer, keyword)
             raise UnsupportedFeature(f"{keyword} means different things on different ways to it", pointer=place)
+        if self._resources.is_ambiguous(self.node(outer).scope.base, name):
+            place = child_pointer(node.pointer, keyword)
+            raise GrammarSyntaxError(f"{keyword} leads to several schemas: #{name}", pointer=place)
         return anchors[outer, name]

@@ -16,7 +16,7 @@ from grammar_cache.dialects.json_schema.schema import draft as drafts
 from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.places import along, child_pointer, split, step, unescaped
-from grammar_cache.errors import UnsupportedFeature
+from grammar_cache.errors import GrammarSyntaxError, UnsupportedFeature
 
 REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 RECURSIVE = ""
@@ -58,6 +58,7 @@ class Resources:
         self._walked: dict[str, tuple[Json, Scope]] = {}  # the texts, and all places that have been on a way
         self._identified: dict[str, str] = {}
         self._anchors: dict[tuple[str, str], str] = {}
+        self._ambiguous: set[tuple[str, str]] = set()
         self._searched = 0
         self._root = root
         self._add("", root, Scope("", self.draft, ""))
@@ -94,7 +95,8 @@ class Resources:
     def find(self, base: str, reference: str) -> str | None:
         """The place that a reference leads to, "" being a place too; None where it leads nowhere.
 
-        Raises UnsupportedFeature where it leaves the schema, ValueError where it is no URI reference.
+        Raises UnsupportedFeature where it leaves the schema, GrammarSyntaxError where schemas that differ have its
+        name, ValueError where it is no URI reference.
         """
         uri, fragment = (base, reference[1:]) if reference.startswith("#") else urldefrag(urljoin(base, reference))
         if uri not in self._identified:
@@ -102,10 +104,18 @@ class Resources:
         if uri not in self._identified:
             self._load(uri)
         fragment = unquote(fragment)
-        if fragment and not fragment.startswith("/"):
+        is_anchor = bool(fragment) and not fragment.startswith("/")
+        if is_anchor:
             self._search()
+        if self.is_ambiguous(uri, fragment if is_anchor else ""):
+            raise GrammarSyntaxError(f"leads to several schemas: {reference}")
+        if is_anchor:
             return self._anchors.get((uri, fragment))
         return self._canonical(self._identified[uri] + fragment)
+
+    def is_ambiguous(self, base: str, anchor: str) -> bool:
+        """Whether schemas that differ have this anchor, or ("") are the resource of this URI."""
+        return (base, anchor) in self._ambiguous
 
     def schemas(self, text: str) -> Iterator[tuple[dict[str, Json], str, Scope]]:
         """Every object of a text that a keyword makes a schema, its place, and what is in force inside of it."""
@@ -150,14 +160,20 @@ class Resources:
     def _note(self, value: dict[str, Json], place: str, scope: Scope) -> None:
         """Note what a schema names."""
         if scope.resource == place:
-            self._identified.setdefault(scope.base, place)
+            self._compare(scope.base, "", self._identified.setdefault(scope.base, place), value)
             if value.get("$recursiveAnchor") is True:
                 self._dynamic[place, RECURSIVE] = place
         for name in self._anchor_names(value, scope.draft):
-            self._anchors.setdefault((scope.base, name), place)
+            self._compare(scope.base, name, self._anchors.setdefault((scope.base, name), place), value)
         named = value.get("$dynamicAnchor")
         if isinstance(named, str):
             self._dynamic.setdefault((scope.resource, named), place)
+
+    def _compare(self, base: str, anchor: str, place: str, value: Json) -> None:
+        """Note that a name means several schemas where the first one that has it, at `place`, isn't this one."""
+        found = None if self.is_ambiguous(base, anchor) else self.walk(place)
+        if found is not None and found[0] is not value and repr(found[0]) != repr(value):
+            self._ambiguous.add((base, anchor))
 
     def _canonical(self, place: str) -> str | None:
         """One spelling per place, so that a node has one name; None where the pointer leads nowhere."""

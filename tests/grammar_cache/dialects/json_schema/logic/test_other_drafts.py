@@ -67,8 +67,11 @@ def test_what_a_draft_does_not_know_evaluates_nothing(draft: str, asked: dict[st
 
 def test_what_drafts_do_not_know_works_together() -> None:
     """Draft 7 knows neither keyword, so both mean what the author of such a schema means by them."""
-    schema = {"$schema": SYNTAX_OF_DRAFT_7, "dependentSchemas": {"a": {"properties": {"a": {}, "b": {}}}}}
-    schema["unevaluatedProperties"] = False
-    assert all_valid({**schema, "type": "object"}) == {"{}", '{"a": 1}', '{"a": 1, "b": 2}'}
+    asked = {"dependentSchemas": {"a": {"properties": {"a": {}, "b": {}}}}, "unevaluatedProperties": False}
+    assert all_valid({"$schema": SYNTAX_OF_DRAFT_7, "type": "object", **asked}) == {
+        "{}",
+        '{"a": 1}',
+        '{"a": 1, "b": 2}',
+    }
     arrays = {"$schema": SYNTAX_OF_DRAFT_7, "type": "array", "prefixItems": [INTEGER], "unevaluatedItems": STRING}
     assert all_valid(arrays) == {"[]", "[1]"}

@@ -188,6 +188,52 @@ def test_a_resource_may_speak_another_draft() -> None:
         parse(json.dumps({"$schema": DRAFT_2020, "$ref": "#/$defs/a", "$defs": {"a": inner}}))
 
 
+IN, OUT = {"type": "integer"}, {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "place"),
+    [
+        ({"$ref": "#a", "$defs": {"p": {"$anchor": "a", **IN}, "q": {"$anchor": "a", **OUT}}}, "/$ref"),
+        ({"$ref": "x", "$defs": {"p": {"$id": "x", **IN}, "q": {"$id": "x", **OUT}}}, "/$ref"),
+        ({"$ref": "x#/maximum", "$defs": {"p": {"$id": "x", **IN}, "q": {"$id": "x", **OUT}}}, "/$ref"),
+        (
+            {"items": {"$dynamicRef": "#a"}, "$dynamicAnchor": "a", "else": {"$dynamicAnchor": "a"}},
+            "/items/$dynamicRef",
+        ),
+        (
+            {
+                "$ref": "x",
+                "$defs": {
+                    **{name: {"$dynamicAnchor": "a", **kind} for name, kind in (("p", IN), ("q", OUT))},
+                    "x": {"$id": "x", "items": {"$dynamicRef": "#a"}, "$defs": {"a": {"$dynamicAnchor": "a"}}},
+                },
+            },
+            "/$defs/x/items/$dynamicRef",
+        ),
+        (
+            {"$schema": SYNTAX_OF_DRAFT_7, "items": {"$ref": "#a"}}
+            | {"definitions": {"p": {"$id": "#a", **IN}, "q": {"$id": "#a", **OUT}}},
+            "/items/$ref",
+        ),
+    ],
+    ids=str,
+)
+def test_a_name_of_several_schemas_is_refused(schema: dict[str, Any], place: str) -> None:
+    """Validators differ in which one such a reference leads to."""
+    with pytest.raises(GrammarSyntaxError, match="leads to several schemas") as refusal:
+        parse(json.dumps(schema))
+    assert refusal.value.pointer == place
+
+
+def test_a_name_of_equal_schemas_leads_to_either() -> None:
+    """Bundles hold a schema twice; and names that no reference asks for may mean anything."""
+    equal = {"$id": "x", "$anchor": "a", **IN}
+    other = {"r": {"$anchor": "b", **IN}, "s": {"$anchor": "b", **OUT}}
+    assert agreed({"$ref": "x", "$defs": {"p": equal, "q": equal, **other}}) == {True, False}
+    assert agreed({"$ref": "x#a", "$defs": {"p": equal, "q": equal, **other}}) == {True, False}
+
+
 def test_many_dynamic_anchors_are_bounded() -> None:
     """Thousands of resources with one anchor end soon, in a typed refusal."""
     resources = {
