@@ -79,10 +79,8 @@ _SINCE: Mapping[str, Draft] = {
     "$recursiveRef": Draft.DRAFT_2019_09,
     **dict.fromkeys(("prefixItems", "$dynamicRef"), Draft.DRAFT_2020_12),
 }
-_UNTIL: Mapping[str, Draft] = {
-    "dependencies": Draft.DRAFT_7,
-    **dict.fromkeys(("additionalItems", "$recursiveRef"), Draft.DRAFT_2019_09),
-}
+# `additionalItems` says something beside a list in `items` only, which is read as the drafts with both mean it.
+_UNTIL: Mapping[str, Draft] = {"dependencies": Draft.DRAFT_7, "$recursiveRef": Draft.DRAFT_2019_09}
 
 DATED = _SINCE.keys() | _UNTIL.keys()
 """Keywords that not all drafts give their meaning."""

@@ -75,3 +75,22 @@ def test_what_drafts_do_not_know_works_together() -> None:
     }
     arrays = {"$schema": SYNTAX_OF_DRAFT_7, "type": "array", "prefixItems": [INTEGER], "unevaluatedItems": STRING}
     assert all_valid(arrays) == {"[]", "[1]"}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"not": {"items": [{}], "additionalItems": False}},
+        {"oneOf": [{"items": [STRING], "additionalItems": False}, {"maxItems": 3}]},
+        {"if": {"items": [STRING], "additionalItems": INTEGER}, "then": {"maxItems": 1}, "else": {"minItems": 2}},
+    ],
+    ids=str,
+)
+def test_lists_of_items_go_on_as_before_where_a_schema_must_not_hold(schema: dict[str, Any]) -> None:
+    """Lists in schemas without a draft mean what 2019-09 says: `additionalItems` alone may break the schema."""
+    named = {"$schema": SYNTAX_OF_DRAFT_2019_09, "type": "array", **schema}
+    verdicts = set()
+    for value in ([], ["a"], ["a", 1], [1], [1, 2], ["a", "b"], ["a", 1, 2, 3]):
+        verdicts.add(is_valid(named, json.dumps(value)))
+        assert generates_value({"type": "array", **schema}, value) is is_valid(named, json.dumps(value)), value
+    assert verdicts == {True, False}
