@@ -13,7 +13,6 @@ from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation import Naming, different, negated, without
-from grammar_cache.dialects.json_schema.logic.unevaluated import evaluated_items, seen_alone
 from grammar_cache.dialects.json_schema.logic.written_order import WrittenOrder
 from grammar_cache.dialects.json_schema.numbers.interval import Interval
 from grammar_cache.dialects.json_schema.schema import keywords as tables
@@ -29,6 +28,7 @@ from grammar_cache.dialects.json_schema.schema.atoms import (
 from grammar_cache.dialects.json_schema.schema.atoms import pointer as pointer_of
 from grammar_cache.dialects.json_schema.schema.contents import Contents
 from grammar_cache.dialects.json_schema.schema.document import Document, Node
+from grammar_cache.dialects.json_schema.schema.draft import Draft
 from grammar_cache.dialects.json_schema.schema.listed_alternatives import listed_alternatives
 from grammar_cache.dialects.json_schema.schema.loading import Json
 from grammar_cache.dialects.json_schema.schema.reading import Keywords
@@ -207,10 +207,10 @@ class FactReader:
             () if alternatives is None else (alternatives,),
             unevaluated_properties=keywords.schema("unevaluatedProperties"),
             unevaluated_items=keywords.schema("unevaluatedItems"),
-            evaluated_items=evaluated_items(keywords),
+            evaluated_items=_evaluated_items(keywords),
         )
         if found.looks_around and not found.refers and not _has_unseen_places(keywords):
-            return seen_alone(found)
+            return found.seen_alone()
         self.looks_around = self.looks_around or found.looks_around
         return found
 
@@ -271,6 +271,12 @@ class FactReader:
             more = () if isinstance(wanted, tuple) else (wanted,)
             origin = keywords.at(keyword, name)
             yield (self.make(without(name), origin),), (self.make(present, origin), *more)
+
+
+def _evaluated_items(keywords: Keywords) -> tuple[str, ...]:
+    """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
+    value = keywords.schema("contains")
+    return () if value is None or keywords.draft < Draft.DRAFT_2020_12 else (value,)
 
 
 def _has_unseen_places(keywords: Keywords) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from grammar_cache.dialects.json_schema.containers import array_facts, object_facts
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
@@ -83,3 +83,14 @@ class Facts:
     def holds_of_all(self, types: frozenset[str]) -> bool:
         """Whether the schema's own keywords are satisfied by all values of these types."""
         return types <= self.types and types.isdisjoint(self.asked)
+
+    def seen_alone(self) -> Facts:
+        """Facts of a schema alone: where no other is applied in place, what is not evaluated is what is additional."""
+        members, items = self.object, self.array
+        if members.additional is None:
+            members = replace(members, additional=self.unevaluated_properties)
+        if self.evaluated_items:
+            return replace(self, object=members, unevaluated_properties=None)
+        if items.rest is None:
+            items = replace(items, rest=self.unevaluated_items)
+        return replace(self, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain, combinations
 
-from grammar_cache.dialects.json_schema.logic import unevaluated
 from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.facts import Facts
 from grammar_cache.dialects.json_schema.logic.negation_order import Denials, apart, ordered, types_left
 from grammar_cache.dialects.json_schema.logic.search_branch import Branch, ConjunctionGroup, Todo
 from grammar_cache.dialects.json_schema.logic.search_context import SearchContext
 from grammar_cache.dialects.json_schema.logic.shape import Shape, merged
-from grammar_cache.dialects.json_schema.logic.unevaluated import followed
+from grammar_cache.dialects.json_schema.logic.unevaluated import left_over
 from grammar_cache.dialects.json_schema.logic.written_order import written_names
 from grammar_cache.dialects.json_schema.schema.atoms import Conjunction, is_schema, negation, pointer
 from grammar_cache.dialects.json_schema.schema.values import ANY_TYPE, OBJECTS
@@ -116,8 +115,9 @@ class Search:
         key, names = own, tuple[str, ...]()
         if not self._loose:
             stated = self._reader.written.schemas(branch)
-            left = () if branch.groups else self._left(branch)  # what is yet to be chosen may evaluate more
-            key = (*stated, *(atom for atom in own if not is_schema(atom)), *left)
+            # what is yet to be chosen may evaluate more
+            unseen = () if branch.groups else left_over(branch, self._reader, self._context, self._facts)
+            key = (*stated, *(atom for atom in own if not is_schema(atom)), *unseen)
             names = written_names(branch, stated, self._facts)
             self._context.spend(own[-1] if own else "", len(names) // _NAMES_OF_A_STEP)
         shape = merged(key, [self._facts(atom) for atom in key], branch.text, branch.interval, names)
@@ -132,38 +132,6 @@ class Search:
         for item in branch.unequal:
             branch.groups += [self._group(item, ways) for ways in self._facts(item.atom).choices]
         branch.unequal = []
-
-    def _left(self, branch: Branch) -> Iterator[str]:
-        """Atoms that hold of members and items that no schema evaluates."""
-        for atom in branch.own:
-            own = self._facts(atom)
-            if own.looks_around:
-                own, others = self._evaluating(atom, branch)
-                members, items = unevaluated.members(own, others), unevaluated.items(own, others)
-                if members is not None:
-                    yield self._reader.make(Facts(object=members), pointer(atom))
-                if items is not None:
-                    first, ways = items
-                    one = ways[0][0] if len(ways) == 1 else self._reader.make(Facts(choices=(ways,)), pointer(atom))
-                    yield self._reader.make(Facts(array=unevaluated.further_items(first, one)), pointer(atom))
-
-    def _evaluating(self, atom: str, branch: Branch) -> tuple[Facts, list[Facts]]:
-        """Facts of a schema that asks about what no schema evaluates, and of those that were followed from it. Where
-        its draft knows such questions, keywords that drafts don't know evaluate nothing.
-        """
-        own = self._facts(atom)
-        if not self._reader.knows(atom, "unevaluatedItems"):
-            return own, [self._facts(other) for other in followed(atom, branch.steps)[1:]]
-        known = self._reader.loose(atom)
-        if known is not own:
-            own = replace(own, array=replace(own.array, prefix=known.array.prefix))
-        steps = [step for step in branch.steps if self._leads(*step)]
-        return own, [self._reader.loose(other) for other in followed(atom, steps)[1:]]
-
-    def _leads(self, source: str, target: str) -> bool:
-        """Whether an atom from which a step led names the target by keywords that its draft knows."""
-        known = self._reader.loose(source)
-        return known is self._reader.facts(source) or target in map(self._context.end, known.named)
 
     def _facts(self, atom: str) -> Facts:
         facts = self._reader.loose(atom) if self._loose else self._reader.facts(atom)

@@ -7,18 +7,58 @@ stricter, never laxer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from grammar_cache.dialects.json_schema.containers.array_facts import ArrayFacts
 from grammar_cache.dialects.json_schema.containers.object_facts import ObjectFacts
+from grammar_cache.dialects.json_schema.logic.assertions import FactReader
 from grammar_cache.dialects.json_schema.logic.facts import Facts
-from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema
-from grammar_cache.dialects.json_schema.schema.draft import Draft
-from grammar_cache.dialects.json_schema.schema.reading import Keywords
+from grammar_cache.dialects.json_schema.logic.search_branch import Branch
+from grammar_cache.dialects.json_schema.logic.search_context import SearchContext
+from grammar_cache.dialects.json_schema.schema.atoms import TRUE, Conjunction, is_schema, pointer
 
 
-def followed(start: str, steps: Iterable[tuple[str, str]]) -> list[str]:
+def left_over(
+    branch: Branch, reader: FactReader, context: SearchContext, facts: Callable[[str], Facts]
+) -> Iterator[str]:
+    """Atoms that hold of members and items that no schema evaluates. `facts`: as the search reads them."""
+    for atom in branch.own:
+        if not facts(atom).looks_around:
+            continue
+        own, others = _evaluating(atom, branch, reader, context, facts)
+        members, items = _members(own, others), _items(own, others)
+        if members is not None:
+            yield reader.make(Facts(object=members), pointer(atom))
+        if items is not None:
+            first, ways = items
+            one = ways[0][0] if len(ways) == 1 else reader.make(Facts(choices=(ways,)), pointer(atom))
+            yield reader.make(Facts(array=ArrayFacts(prefix=(TRUE,) * first, rest=one)), pointer(atom))
+
+
+def _evaluating(
+    atom: str, branch: Branch, reader: FactReader, context: SearchContext, facts: Callable[[str], Facts]
+) -> tuple[Facts, list[Facts]]:
+    """Facts of a schema that asks about what no schema evaluates, and of those that were followed from it. Where
+    its draft knows such questions, keywords that drafts don't know evaluate nothing.
+    """
+    own = facts(atom)
+    if not reader.knows(atom, "unevaluatedItems"):
+        return own, [facts(other) for other in _followed(atom, branch.steps)[1:]]
+    known = reader.loose(atom)
+    if known is not own:
+        own = replace(own, array=replace(own.array, prefix=known.array.prefix))
+    steps = [step for step in branch.steps if _leads(*step, reader, context)]
+    return own, [reader.loose(other) for other in _followed(atom, steps)[1:]]
+
+
+def _leads(source: str, target: str, reader: FactReader, context: SearchContext) -> bool:
+    """Whether an atom from which a step led names the target by keywords that its draft knows."""
+    known = reader.loose(source)
+    return known is reader.facts(source) or target in map(context.end, known.named)
+
+
+def _followed(start: str, steps: Iterable[tuple[str, str]]) -> list[str]:
     """The schemas that steps lead to from a schema, itself among them. What a negation leads to evaluates nothing."""
     after: dict[str, list[str]] = {}
     for source, target in steps:
@@ -33,7 +73,7 @@ def followed(start: str, steps: Iterable[tuple[str, str]]) -> list[str]:
     return list(found)
 
 
-def members(own: Facts, others: Sequence[Facts]) -> ObjectFacts | None:
+def _members(own: Facts, others: Sequence[Facts]) -> ObjectFacts | None:
     """Facts of the members that neither the schema's own keywords nor the others' evaluate."""
     if own.unevaluated_properties is None:
         return None
@@ -49,7 +89,7 @@ def members(own: Facts, others: Sequence[Facts]) -> ObjectFacts | None:
     )
 
 
-def items(own: Facts, others: Sequence[Facts]) -> tuple[int, tuple[Conjunction, ...]] | None:
+def _items(own: Facts, others: Sequence[Facts]) -> tuple[int, tuple[Conjunction, ...]] | None:
     """Place from which on items are not evaluated by their place, and what they may satisfy, one of them."""
     if own.unevaluated_items is None:
         return None
@@ -61,25 +101,3 @@ def items(own: Facts, others: Sequence[Facts]) -> tuple[int, tuple[Conjunction, 
     first = max(len(facts.array.prefix) for facts in everything)
     contained = tuple((value,) for facts in everything for value in facts.evaluated_items)
     return first, tuple(dict.fromkeys(((own.unevaluated_items,), *contained)))
-
-
-def further_items(first: int, atom: str) -> ArrayFacts:
-    return ArrayFacts(prefix=(TRUE,) * first, rest=atom)
-
-
-def seen_alone(facts: Facts) -> Facts:
-    """Facts of a schema alone: where no other is applied in place, what is not evaluated is what is additional."""
-    members, items = facts.object, facts.array
-    if members.additional is None:
-        members = replace(members, additional=facts.unevaluated_properties)
-    if facts.evaluated_items:
-        return replace(facts, object=members, unevaluated_properties=None)
-    if items.rest is None:
-        items = replace(items, rest=facts.unevaluated_items)
-    return replace(facts, object=members, array=items, unevaluated_properties=None, unevaluated_items=None)
-
-
-def evaluated_items(keywords: Keywords) -> tuple[str, ...]:
-    """Atoms of items that `contains` evaluates, which it does from draft 2020-12 on."""
-    value = keywords.schema("contains")
-    return () if value is None or keywords.draft < Draft.DRAFT_2020_12 else (value,)
