@@ -157,9 +157,9 @@ def spent_on(work: Work, answer: Answer) -> int:
     return len(work.prompt) + OUTPUT_WEIGHT * max(rows, answer.tokens_spent)
 
 
-def told_of(work: Work, size: int) -> int:
+def told_of(budget: int, size: int) -> int:
     """Tokens, about, of a text of so many bytes that was told before anybody knew how many it had."""
-    return min(work.parameters.budget, ceil(size / TOKEN_BYTES))
+    return min(budget, ceil(size / TOKEN_BYTES))
 
 
 def works_of(work: Work, answers: int) -> tuple[Work, ...]:

@@ -37,7 +37,6 @@ from server.planning import (
     parameters_for,
     refuses_budget,
     spent_on,
-    told_of,
     works_of,
 )
 from server.prompts import Prompt, prompt_of
@@ -265,16 +264,11 @@ class Service:
         async with self.turns.turn(caller.key.name, caller, most_of(work), caller.key.share) as turn:
             caller.record.mark("started")
             found = run(work) if thinking is None else thought_and_answer(work, thinking, known, run)
-            told = 0
-            try:
-                async with aclosing(found) as events:  # closing it cancels the request
-                    async for event in events:
-                        told = 0 if isinstance(event, Answer) else told + len(event.text)
-                        if isinstance(event, Answer):
-                            turn.cost = spent_on(work, event)
-                        yield event
-            finally:  # else who goes away before the end would have read for nothing
-                caller.record.lost += told_of(work, told)
+            async with aclosing(found) as events:  # closing it cancels the request
+                async for event in events:
+                    if isinstance(event, Answer):
+                        turn.cost = spent_on(work, event)
+                    yield event
 
     async def _run(self, work: Work) -> AsyncGenerator[Piece | Answer]:
         async with aclosing(self.backend.run(work)) as events:

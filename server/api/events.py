@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import AsyncGenerator
@@ -46,6 +47,9 @@ class EventStream(Response):
         async with aclosing(self._events(scope)) as events:
             async for event in events:
                 await send({"type": "http.response.body", "body": event, "more_body": True})
+                # Events that have gathered come without a wait: sent at one go, they would hold up everybody else, and
+                # nobody would see that the client has gone.
+                await asyncio.sleep(0)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(self, scope: Scope) -> AsyncGenerator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from server.backends.backend import Piece
 from server.decoding.answer import Answer
 from server.job import Job
 from server.merging import merged
+from server.planning import told_of
 from server.presenters.certificate import check_budget
 from server.presenters.parts import judged
 from server.protocol.chat import ChatRequest
@@ -86,12 +88,19 @@ class Presenter(ABC):
         return _again(held)
 
     async def _noted(self, events: AsyncGenerator[Told]) -> AsyncGenerator[Told]:
-        """Notes in the request's record what the answers came to."""
-        async with aclosing(events) as told:
-            async for event in told:
-                if isinstance(event[1][1], Answer):
-                    self.service.caller.record.take_answer(event[1][1])
-                yield event
+        """Notes in the request's record what the answers came to, and what was told of those that don't come."""
+        record, told = self.service.caller.record, Counter[tuple[int, int]]()
+        try:
+            async with aclosing(events) as found:
+                async for at, (number, event) in found:
+                    if isinstance(event, Answer):
+                        record.take_answer(event)
+                        del told[at, number]
+                    else:
+                        told[at, number] += len(event.text)
+                    yield at, (number, event)
+        finally:  # else who goes away before the end would have read for nothing
+            record.lost += sum(told_of(self.jobs[at].parameters.budget, size) for (at, _), size in told.items())
 
     async def answers(self) -> list[list[Answer]]:
         """All answers of each job, in their order. Raises ApiError."""
