@@ -42,3 +42,24 @@ def test_a_failure_that_can_not_be_told_is_told_without_the_interface(
     *_, failed, done, last = (message.get("body", b"") for message in sent)
     assert failed.startswith(b"event: error\ndata: ") and b'"code": "internal_error"' in failed
     assert (done, last, sent[-1]["more_body"]) == (b"data: [DONE]\n\n", b"", False)
+
+
+def test_events_that_have_gathered_hold_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that has gone is noticed though no event has to be waited for, nor does the client have to read any."""
+    record, sent = SimpleNamespace(abandoned=False), list[Any]()
+    monkeypatch.setattr(events, "record_of", lambda _: record)
+
+    async def told() -> AsyncGenerator[Event]:
+        for number in range(1000):
+            yield Event(str(number))
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    presenter = cast("Presenter", SimpleNamespace(events=told, end=None))
+    asyncio.run(EventStream(presenter, ExitStack())({"type": "http", "state": {"request_id": "r"}}, receive, send))
+    assert record.abandoned
+    assert len(sent) < 10
