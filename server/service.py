@@ -153,7 +153,12 @@ class Service:
         record = self.caller.record
         prompts = sum(len(job.prompt) for job in jobs)
         most = prompts + sum(job.answers * job.parameters.budget for job in jobs)
-        with self.caller.account.tokens(most, lambda: prompts + sum(record.generated) + record.lost):
+
+        def used() -> int:
+            read = prompts if "queued" in record.moments else 0  # else the request was refused all the same
+            return read + sum(record.generated) + record.lost
+
+        with self.caller.account.tokens(most, used):
             yield
 
     def check_ready(self) -> None:

@@ -45,6 +45,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         free={},
         minute={"requests_per_minute": 60},
         tokens={"tokens_per_minute": 600},
+        prompts={"tokens_per_minute": 600},
         two={"concurrency": 2},
         small={"constraint_bytes": 30},
         named={"only_grammars": ["tree"]},
@@ -91,6 +92,14 @@ def test_tokens_a_minute_are_charged_by_what_is_used(keyed: Running) -> None:
         pass
     assert error_of(refused)["limit"] == "tokens_per_minute"
     assert int(refused.headers["retry-after"]) >= 1
+
+
+def test_prompts_of_what_is_refused_at_the_last_moment_cost_nothing(keyed: Running) -> None:
+    """A number that no answer can repeat is found when all else is ready."""
+    body = json.dumps({"input": "x" * 400, "max_output_tokens": 2, "metadata": {"a": 0}}).replace("0}", "1e999}")
+    headers = {**header("prompts"), "Content-Type": "application/json"}
+    refused = [keyed.client.post("/v1/responses", content=body, headers=headers) for _ in range(4)]
+    assert [(one.status_code, error_of(one)["param"]) for one in refused] == [(400, "metadata")] * 4
 
 
 def test_who_goes_away_before_the_end_pays_for_what_was_told(tmp_path: Path) -> None:
