@@ -155,7 +155,7 @@ class Service:
         most = prompts + sum(job.answers * job.parameters.budget for job in jobs)
 
         def used() -> int:
-            read = prompts if "queued" in record.moments else 0  # else the request was refused all the same
+            read = prompts if "queued" in record.moments else 0  # what never waited for a turn is free
             return read + sum(record.generated) + record.lost
 
         with self.caller.account.tokens(most, used):

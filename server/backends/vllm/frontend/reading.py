@@ -14,7 +14,7 @@ from grammar_cache.configurations.interner import DEAD
 from grammar_cache.grammar import CompiledGrammar
 from server.backends.backend import Piece, Work
 from server.backends.vllm.frontend.transcript import Ended, Transcript
-from server.decoding.answer import Answer
+from server.decoding.answer import Answer, Interruption
 from server.decoding.decoder import Decoder
 from server.decoding.forced_text import ForcedText
 from server.decoding.language import Language
@@ -114,13 +114,18 @@ class _Reading:
         self._sent += len(found)
         return found
 
-    def _answer(self, tokens: list[int], stopped: bool, score: float, forced: int) -> Answer:
+    def _answer(
+        self, tokens: list[int], stopped: bool, score: float, forced: int, interrupted: Interruption | None
+    ) -> Answer:
         transcript = Transcript(self._work, self._vocabulary)
         transcript.add(tokens)
         if stopped:
             transcript.add(self._vocabulary.stop_ids[:1])
-        answer = replace(transcript.answer(), score=score, budget_forced_tokens=forced, tight_steps=None)
-        if self._work.grammar is not None:  # what beams would be without a budget isn't known
+        answer = replace(
+            transcript.answer(), score=score, budget_forced_tokens=forced, tight_steps=None, interrupted=interrupted
+        )
+        # What beams would be without a budget isn't known, nor what an interrupted text would be.
+        if self._work.grammar is not None or interrupted is not None:
             answer = replace(answer, budget_affected=None, budget_ended=None)
         if answer.tokens != tuple(tokens):
             raise EngineError("the engine's answer goes on behind its end")

@@ -163,6 +163,8 @@ class Searches:
 
 
 def told(answer: Answer) -> list[Any]:
-    """An answer in plain values: its tokens, whether an end token follows them, score, tokens the budget chose."""
+    """An answer in plain values: its tokens, whether an end token follows them, score, tokens the budget chose, why it
+    was interrupted.
+    """
     stopped = answer.tokens_used > len(answer.tokens)
-    return [list(answer.tokens), stopped, answer.score, answer.budget_forced_tokens]
+    return [list(answer.tokens), stopped, answer.score, answer.budget_forced_tokens, answer.interrupted]

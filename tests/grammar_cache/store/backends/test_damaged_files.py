@@ -131,7 +131,7 @@ def test_a_place_where_nothing_can_be_written(tmp_path: Path) -> None:
 def test_an_error_undoes_what_was_begun(tmp_path: Path) -> None:
     """A batch that fails in the middle leaves nothing behind, and the store goes on."""
     store = store_in(tmp_path)
-    wrong = Merge(A, {KEY: object()}, NOW)  # type: ignore[dict-item]
+    wrong = Merge(A, {KEY: object()}, NOW)  # type: ignore[dict-item]  # what no cell holds fails behind the first
     with pytest.raises(StoreError):
         store.write([Put(A, b"1", "me", NOW), wrong])
     assert store.load(A) == Held()

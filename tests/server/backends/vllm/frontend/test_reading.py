@@ -184,7 +184,7 @@ def test_an_answer_without_alternatives_asks_nobody() -> None:
 
 def changed(**fields: Any) -> Callable[[News], News]:
     """Answers whose first has other values in some places."""
-    names = ("tokens", "stopped", "score", "forced")
+    names = ("tokens", "stopped", "score", "forced", "interrupted")
 
     def spoil(news: News) -> News:
         if "answers" not in news:
@@ -193,6 +193,16 @@ def changed(**fields: Any) -> Callable[[News], News]:
         return {"answers": [[fields.get(name, value) for name, value in zip(names, first, strict=True)], *others]}
 
     return spoil
+
+
+@pytest.mark.parametrize("plain", [False, True])
+def test_an_interrupted_search_tells_the_reason(plain: bool) -> None:
+    """Searches that went on without the model in the workers tell why; what else they would be isn't known."""
+    grammar, parameters = words()
+    language: Language = AnyText(grammar.vocabulary) if plain else grammar
+    engine = Engine(language, parameters, changed(interrupted="failure"))
+    [answer, *_], _ = asyncio.run(collect(engine, language, parameters))
+    assert (answer.interrupted, answer.budget_affected) == ("failure", None)
 
 
 def takes_back() -> Callable[[News], News]:

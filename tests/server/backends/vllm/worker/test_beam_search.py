@@ -237,14 +237,14 @@ def raising(*anything: object) -> Any:
 
 @pytest.mark.parametrize("place", ["beam_search.step", "guide.rows_of"])
 def test_after_a_fault_the_witness_is_followed(cls: Any, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
-    """The answer is complete; others go on."""
+    """The answer is complete, and tells what interrupted it; others go on."""
     found = begun(cls, monkeypatch, "r")
     with monkeypatch.context() as broken:
         broken.setattr(f"server.backends.vllm.worker.{place}", raising)
         _, choices = stepped(found, [OPENS], r=("r",))
     assert choices["r"].over
-    [[tokens, stopped, _, forced]] = choices["r"].news["answers"]
-    assert (DYCK_VOCABULARY.text(tokens), stopped, forced) == (b"x", False, 1)
+    [[tokens, stopped, _, forced, interrupted]] = choices["r"].news["answers"]
+    assert (DYCK_VOCABULARY.text(tokens), stopped, forced, interrupted) == (b"x", False, 1, "failure")
 
 
 def test_where_even_the_witness_fails_the_answer_has_failed(cls: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,5 +307,5 @@ def test_a_search_without_room_from_the_start_is_answered() -> None:
     search = Search(registry.language("g"), parameters, begun)
     assert len(search.wishes()) == 1
     search.advance([ValueError("not read")], grammar.vocabulary.size)
-    texts = [grammar.vocabulary.text(tokens) for tokens, *_ in search.choice.news["answers"]]
-    assert texts == [b"abc"]
+    [[tokens, *_, interrupted]] = search.choice.news["answers"]
+    assert (grammar.vocabulary.text(tokens), interrupted) == (b"abc", "configurations")
