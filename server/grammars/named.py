@@ -30,9 +30,10 @@ MOST_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class _Cached:
-    """`shared`: the store has it too, or had it at that time."""
+    """`size`: bytes of its text. `shared`: the store has it too, or had it at that time."""
 
     constraint: Constraint
+    size: int
     shared: bool
     looked: float
 
@@ -127,21 +128,25 @@ class NamedGrammars:
 
     def _room(self, name: str, constraint: Constraint) -> bool:
         known = self._cached.get(name)
-        before = len(known.constraint.text) if known else 0
-        fits = self._bytes - before + len(constraint.text) <= MOST_BYTES
+        before = known.size if known else 0
+        fits = self._bytes - before + _size(constraint) <= MOST_BYTES
         return fits and (known is not None or len(self._cached) < MOST_NAMES)
 
     def _remember(self, name: str, constraint: Constraint, *, shared: bool) -> None:
         self._drop(name)
         while self._cached and not self._room(name, constraint):
             self._drop(next(iter(self._cached)))
-        self._cached[name] = _Cached(constraint, shared, self._clock())
-        self._bytes += len(constraint.text)
+        self._cached[name] = known = _Cached(constraint, _size(constraint), shared, self._clock())
+        self._bytes += known.size
 
     def _drop(self, name: str) -> None:
         known = self._cached.pop(name, None)
         if known is not None:
-            self._bytes -= len(known.constraint.text)
+            self._bytes -= known.size
+
+
+def _size(constraint: Constraint) -> int:
+    return len(constraint.text.encode())
 
 
 def _unavailable(message: str, field: str) -> ApiError:

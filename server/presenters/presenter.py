@@ -94,7 +94,7 @@ class Presenter(ABC):
             async with aclosing(events) as found:
                 async for at, (number, event) in found:
                     if isinstance(event, Answer):
-                        record.take_answer(event)
+                        record.take_answer(event, self.jobs[at].parameters.budget)
                         del told[at, number]
                     else:
                         told[at, number] += len(event.text)

@@ -55,6 +55,7 @@ class Record:
     prompt_tokens: int = 0
     """Tokens of all prompts of the request."""
     budget: int | None = None
+    """Tokens that an answer may have: the most, where prompts leave different room."""
     minimum: int | None = None
     grammar_id: str | None = None
     source: str | None = None
@@ -67,6 +68,8 @@ class Record:
     """Answers under a constraint by what the budget did: `true`, `false`, or `unknown`."""
     generated: list[int] = field(default_factory=list)
     """Tokens of each answer, with its thought."""
+    slack: list[int] = field(default_factory=list)
+    """Tokens of its budget that each answer has left."""
     lost: int = 0
     """Tokens of texts that were told in part, about, as nobody waited for their end."""
     budget_forced: int = 0
@@ -99,7 +102,7 @@ class Record:
     def plan(self, prompt_tokens: int, budget: int, beam_width: int) -> None:
         """Takes in what a prompt is to be answered with."""
         self.prompt_tokens += prompt_tokens
-        self.budget, self.beam_width = budget, beam_width
+        self.budget, self.beam_width = max(budget, self.budget or 0), beam_width
 
     def take_cost(self, answer: Answer) -> None:
         """Takes in what decoding an answer, or a part of its thought, has cost; answers of one work share it."""
@@ -109,11 +112,12 @@ class Record:
         if answer.cost.first_step is not None:
             self.mark("first_token", answer.cost.first_step)
 
-    def take_answer(self, answer: Answer) -> None:
-        """Takes in an answer as it is told."""
+    def take_answer(self, answer: Answer, budget: int) -> None:
+        """Takes in an answer, and the budget that it had, as it is told."""
         self.moments["answered"] = self.clock()
         self.finished[answer.finish_reason] += 1
         self.generated.append(answer.tokens_spent)
+        self.slack.append(max(0, budget - answer.tokens_spent))
         self.budget_forced += answer.budget_forced_tokens or 0
         if self.grammar_id is not None:
             self.affected["unknown" if answer.budget_affected is None else str(answer.budget_affected).lower()] += 1
@@ -131,8 +135,3 @@ class Record:
         begun = self.received if first is None else self.moments.get(first)
         ended = self.ended if last is None else self.moments.get(last)
         return None if begun is None or ended is None else max(0.0, ended - begun)
-
-    @property
-    def slack(self) -> list[int]:
-        """Tokens of the budget that each answer has left."""
-        return [] if self.budget is None else [max(0, self.budget - tokens) for tokens in self.generated]

@@ -140,6 +140,7 @@ def test_without_a_store_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(named.register("y", B))
     assert refusal(named.register("z", A)) == "invalid_value"
     assert refusal(named.register("x", Constraint("regex", "a" * 9))) == "invalid_value"
+    assert refusal(named.register("x", Constraint("regex", "é" * 5))) == "invalid_value"  # ten bytes
     asyncio.run(named.register("x", Constraint("regex", "a" * 8)))
     asyncio.run(named.forget("y"))
     assert asyncio.run(named.registered()) == ["x"]

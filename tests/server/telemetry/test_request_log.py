@@ -53,6 +53,20 @@ def test_one_line_a_request_and_none_of_its_text(capsys: pytest.CaptureFixture[s
     assert {line["method"] for line in told} <= {"GET", "POST", "DELETE", "other"}
 
 
+def test_each_prompt_has_a_budget_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    """Prompts of a request leave different room; a line tells the most, and the least that an answer has left."""
+    with serving(context_window=64) as server:
+        prompts = ["a" * 10, "a" * 40]
+        sent = {"model": "scripted", "prompt": prompts, "max_tokens": 200, "regex": "b{20}"}
+        answer = server.client.post("/v1/completions", json=sent)
+    assert answer.status_code == 200, answer.text
+    [line] = [line for line in lines(capsys.readouterr().err) if line["method"] == "POST"]
+    rooms = [63 - len(prompt) for prompt in prompts]  # a token begins each prompt
+    used = [choice["swyb"]["tokens_used"] for choice in answer.json()["choices"]]
+    assert line["budget"] == max(rooms)
+    assert line["slack"] == min(room - tokens for room, tokens in zip(rooms, used, strict=True))
+
+
 def test_a_line_says_what_the_answer_says(capsys: pytest.CaptureFixture[str]) -> None:
     """Id, tokens, minimum, budget and times of an answer, and the code of a refusal."""
     with serving() as server:
