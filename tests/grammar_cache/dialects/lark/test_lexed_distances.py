@@ -144,13 +144,14 @@ def test_contextual_distances_are_consistent(seed: int) -> None:
         checked += 1
 
 
-@pytest.mark.parametrize("lexer", ["dynamic", "contextual"])
-def test_a_minimum_with_little_fuel_is_that_of_its_witness(lexer: Literal["dynamic", "contextual"]) -> None:
+@pytest.mark.parametrize(("lexer", "seed"), [("dynamic", 17), ("contextual", 1)])
+def test_a_minimum_with_little_fuel_is_that_of_its_witness(lexer: Literal["dynamic", "contextual"], seed: int) -> None:
     """Fuel to follow a completion, not to search: Lark accepts the witness, and no spelling of it has fewer tokens.
 
-    Texts of six parts have enough tokens for a completion to be spelled in fewer than the first one has.
+    Texts of six parts have enough tokens for a completion to be spelled in fewer than the first one has. That is rare:
+    once in some hundred grammars. With these seeds it comes sooner.
     """
-    rng = random.Random(7)
+    rng = random.Random(seed)
     lower = 0
     while lower < 2:
         body = (random_grammar, swallowing_grammar)[rng.randrange(2)](rng).replace(" start", " part")
