@@ -47,6 +47,13 @@ class Beam(NamedTuple):
         """Tokens spent, the end token included."""
         return len(self.tokens) + self.stopped
 
+    @property
+    def told(self) -> bytes:
+        """Text by which beams are told apart: that of an ended one as clients read it, to whom bytes that are no UTF-8,
+        as of a code point that was cut, all look alike.
+        """
+        return self.text.decode(errors="replace").encode() if self.ended else self.text
+
     def stop(self, scores: Scores, *, forced: bool) -> Beam:
         """Beam with this text, ended by an end token."""
         return self._replace(scores=scores, ended=True, stopped=True, forced=self._forced(forced))

@@ -161,7 +161,7 @@ class Decoder:
         finished: dict[bytes, Beam] = {}
         for beam in self._by_promise():
             completed = self._completed(beam)
-            finished.setdefault(completed.text, completed)
+            finished.setdefault(completed.told, completed)
             if len(finished) == self.parameters.answers:
                 break
         self._beams = list(finished.values())
@@ -242,11 +242,11 @@ class Decoder:
             if len(kept) == self.parameters.beam_width:
                 break
             born = self._born(child)
-            key = born.text, born.ended
+            key = born.told, born.ended
             if key not in met and key not in kept:
                 met.add(key)
                 beam = self._jump(born)
-                kept.setdefault((beam.text, beam.ended), beam)
+                kept.setdefault((beam.told, beam.ended), beam)
         return sorted(kept.values(), key=lambda beam: (-beam.scores.guided, -beam.scores.viable))
 
     def _jump(self, beam: Beam) -> Beam:

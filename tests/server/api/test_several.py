@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from tests.server.api.test_stream import stream
+from tests.server.engines.scripts import hostile
 from tests.server.examples import CONSTRAINTS, belongs, ends_after
-from tests.server.running import Running, error_of, eventually, serving
+from tests.server.running import VOCABULARY, Running, error_of, eventually, serving
 
 
 def texts(body: Any) -> list[str]:
@@ -51,6 +52,15 @@ def test_there_are_no_more_answers_than_the_language_has(running: Running) -> No
     assert sorted(texts(running.chat(**fields).json())) == ["a", "bc"]
     ended = [c["index"] for chunk in stream(running, **fields) for c in chunk["choices"] if c["finish_reason"]]
     assert ended == [0, 1]
+
+
+def test_texts_that_the_budget_cut_within_a_code_point_are_told_apart() -> None:
+    """Bytes that begin a code point and end there are one replacement character to clients, whatever they are."""
+    beginnings = [0xC3, 0xE2, 0xF0]
+    with serving(hostile(VOCABULARY.size, beginnings)) as running:
+        found = texts(running.chat(max_tokens=1, n=3, swyb={"beam_width": 3}).json())
+    assert "\N{REPLACEMENT CHARACTER}" in found
+    assert len(set(found)) == len(found) == 3
 
 
 @pytest.mark.parametrize("kind", [*CONSTRAINTS, "plain"])
