@@ -135,7 +135,7 @@ class InSearch:
         rows = [ArrayRow(logits) for logits in model(len(self._search.wishes()))]
         self._search.advance(rows, self._width)
         assert "failure" not in self._search.choice.news, self._search.choice.news
-        self.texts = [tuple(tokens) for tokens, _, _, _ in self._search.choice.news.get("answers", ())]
+        self.texts = [tuple(tokens) for tokens, *_ in self._search.choice.news.get("answers", ())]
 
 
 def lowered(grammar: CompiledGrammar, room: int) -> CompiledGrammar:
