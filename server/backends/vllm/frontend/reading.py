@@ -86,12 +86,12 @@ class _Reading:
 
     def interrupted(self, ended: Ended) -> tuple[Answer, ...]:
         """Answers of an interrupted search, as `Transcript.interrupted` has them, for the best texts so far."""
-        found: dict[bytes, Answer] = {}
+        found: dict[str, Answer] = {}  # as clients read them: see `Beam.told`
         for tokens in self._beams:
             transcript = Transcript(self._work, self._vocabulary)
             transcript.add(tokens)
             answer = transcript.interrupted(ended)
-            found.setdefault(answer.text, answer)
+            found.setdefault(answer.text.decode(errors="replace"), answer)
         answers = tuple(found.values())
         self._check_first(answers)
         return answers

@@ -158,6 +158,22 @@ def test_a_search_that_ends_is_completed() -> None:
     assert completed > 40
 
 
+def test_interrupted_answers_differ_for_who_reads_them() -> None:
+    """Texts that are cut within different characters are read as the same one."""
+    vocabulary = Vocabulary([b"\xf0", b"\xc3", b"a"], [])
+    parameters = Parameters(budget=9, beam_width=3, answers=3, seed=0)
+
+    async def ask(begun: tuple[int, ...]) -> AsyncGenerator[News | None]:
+        yield {"beams": [[0], [1], [2]]}
+        raise Ended("shutdown", "the engine is told to end")
+
+    async def found() -> list[Any]:
+        language = AnyText(vocabulary)
+        return [event async for event in searched(Work(PROMPT, None, parameters), language, ask, LONG)]
+
+    assert [answer.text for answer in asyncio.run(found())] == [b"\xf0", b"a"]
+
+
 def words(**fields: Any) -> tuple[CompiledGrammar, Parameters]:
     grammar = compile_grammar(Constraint("regex", "[a-c]{6,9}a[a-c]"), LETTERS)
     return grammar, replace(Parameters(budget=12, beam_width=3, seed=0), **fields)
