@@ -90,8 +90,9 @@ class _Together(Scheduler):  # type: ignore[misc]  # vLLM is not installed where
         return output
 
     def update_from_output(self, scheduler_output: Any, model_runner_output: Any) -> dict[int, EngineCoreOutputs]:
-        hidden = set(self._group_of)
+        leaders, hidden = set(self._groups), set(self._group_of)
         outputs = super().update_from_output(scheduler_output, model_runner_output)
+        hidden -= leaders - self._groups.keys()  # answers that vLLM has given up meanwhile
         found: dict[int, EngineCoreOutputs] = outputs
         if hidden:
             for those in found.values():

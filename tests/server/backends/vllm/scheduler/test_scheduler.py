@@ -140,6 +140,24 @@ def test_workers_that_tell_nothing_fail_the_search(make_engine: MakeEngine, monk
     engine.nothing_is_left(60)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_search_that_cannot_begin_is_told(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    """A search that vLLM gives up before its first step ends for the front end too; another goes on."""
+
+    def broken(sampling: Any) -> None:
+        raise MemoryError
+
+    engine, other = begun(asynchronous=asynchronous)
+    with monkeypatch.context() as patches:
+        patches.setattr("server.backends.vllm.scheduler.masked_texts.mask_request_of", broken)
+        engine.add(job := search("s"))
+    assert ended(engine, job, 10) is None
+    assert ended(engine, other) == {"answers": other.expected}
+    engine.nothing_is_left(60)
+
+
 def test_a_search_that_has_failed_in_the_workers(make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, job = begun()
     search = engine.workers.searches._searches["r"]
