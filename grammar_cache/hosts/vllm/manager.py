@@ -5,6 +5,7 @@ Masks are made beside the forward pass. Grammars of vLLM's own backends are serv
 
 from __future__ import annotations
 
+import logging
 from dataclasses import asdict
 from json import dumps
 from typing import Any
@@ -13,6 +14,8 @@ from vllm.v1.structured_output import StructuredOutputManager
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from grammar_cache.hosts.vllm.budget_grammar import BudgetGrammar
+
+log = logging.getLogger("vllm.swyb_budget")
 
 StructuredOutputGrammar.register(BudgetGrammar)
 
@@ -59,6 +62,13 @@ class BudgetManager(StructuredOutputManager):  # type: ignore[misc]  # vLLM is n
         grammar = budget_grammar_of(request)
         if grammar is None or not new_token_ids:
             return bool(super().accept_tokens(request, new_token_ids))
+        try:
+            return self._goes_on(grammar, request, new_token_ids)
+        except Exception:  # it would end the engine, and every request with it
+            log.exception("request %s can't be followed: it ends", request.request_id)
+            return False
+
+    def _goes_on(self, grammar: BudgetGrammar, request: Any, new_token_ids: list[int]) -> bool:
         start = 0
         if grammar.is_thinking:
             start = self._get_constraint_bounds(request, new_token_ids, spec_tokens_committed=True).grammar_start

@@ -214,6 +214,26 @@ def test_a_token_outside_the_mask_fails_its_request(make_engine: MakeEngine) -> 
     assert engine.texts["r"].reason is FinishReason.ERROR
 
 
+@pytest.mark.parametrize("method", ["certificate", "commit"])
+def test_a_fault_at_the_end_of_an_answer_fails_its_request(
+    make_engine: MakeEngine, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    """No exception reaches vLLM's scheduler, where it would end the engine; others go on."""
+    from vllm.v1.engine import FinishReason
+
+    def broken(*tokens: object) -> None:
+        raise MemoryError
+
+    engine = Engine(scheduler_of(GRAMMAR), first)
+    for name in "ab":
+        engine.add(text_of(name, GRAMMAR, [1], 4))
+    engine.step()
+    monkeypatch.setattr(engine.scheduler.masked._texts["a"], method, broken)
+    engine.run()
+    assert engine.texts["a"].reason is FinishReason.ERROR
+    assert (engine.texts["b"].output, engine.texts["b"].reason) == ([0] * 4, FinishReason.LENGTH)
+
+
 def test_who_is_given_up_is_forgotten(make_engine: MakeEngine) -> None:
     """One request, or all of them; others go on."""
     from vllm.v1.request import RequestStatus
