@@ -14,6 +14,7 @@ from typing import TypeAlias
 from grammar_cache.expression import Alt, And, Automaton, Bytes, CharClass, Expression, Grammar, Not, Ref, Repeat, Seq
 
 Key: TypeAlias = "tuple[str, int]"
+Ways: TypeAlias = tuple[list[list[tuple[int, int, int]]], list[list[tuple[int, int]]], set[int]]
 
 
 def matches(grammar: Grammar | Expression, data: bytes) -> bool:
@@ -32,6 +33,7 @@ class _Matcher:
         self._queue: list[tuple[int, str]] = []
         self._waiting: set[tuple[int, str]] = set()
         self._complements: dict[tuple[int, int], frozenset[int]] = {}
+        self._known_ways: dict[int, Ways] = {}
 
     def solve(self, node: Expression, place: int) -> frozenset[int]:
         """All places where a match of `node` from `place` can end."""
@@ -113,17 +115,28 @@ class _Matcher:
 
     def _walk(self, automaton: Automaton, place: int, reader: Key) -> frozenset[int]:
         """Ends of all paths of an automaton, by bytes and by items."""
-        edges, steps, finals = automaton.edges.tolist(), automaton.steps.tolist(), set(automaton.ends.tolist())
+        edges, steps, finals = self._ways(automaton)
         todo, seen = [(0, place)], {(0, place)}
         for state, at in todo:  # grows while it is read
             byte = self._data[at] if at < len(self._data) else -1
-            after = {(to, at + 1) for source, low, high, to in edges if source == state and low <= byte <= high}
-            for source, item, to in steps:
-                if source == state:
-                    after |= {(to, end) for end in self._ends(automaton.items[item], at, reader)}
+            after = {(to, at + 1) for low, high, to in edges[state] if low <= byte <= high}
+            for item, to in steps[state]:
+                after |= {(to, end) for end in self._ends(automaton.items[item], at, reader)}
             todo += after - seen
             seen |= after
         return frozenset(at for state, at in seen if state in finals)
+
+    def _ways(self, automaton: Automaton) -> Ways:
+        """Edges and steps of each state, and the final states."""
+        if id(automaton) not in self._known_ways:
+            edges = [list[tuple[int, int, int]]() for _ in range(automaton.states)]
+            steps = [list[tuple[int, int]]() for _ in range(automaton.states)]
+            for state, low, high, to in automaton.edges.tolist():
+                edges[state].append((low, high, to))
+            for state, item, to in automaton.steps.tolist():
+                steps[state].append((item, to))
+            self._known_ways[id(automaton)] = edges, steps, set(automaton.ends.tolist())
+        return self._known_ways[id(automaton)]
 
     def _complement(self, item: Expression, place: int) -> frozenset[int]:
         key = (id(item), place)
