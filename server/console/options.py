@@ -106,9 +106,7 @@ def constraint(arguments: Namespace, beside: str | None = None) -> Constraint | 
     if beside == STDIN and STDIN in (getattr(arguments, name) for name in CONSTRAINTS):
         raise ValueError("the standard input is one text, and can't be two: name a file for one of them")
     whitespace: Whitespace = arguments.whitespace or "bounded"
-    idle = [name for name in ("syntax", "start", "lexer") if getattr(arguments, name) is not None]
-    if idle and arguments.grammar is None:
-        raise ValueError(f"--{idle[0]} is about a grammar, and there is none")
+    _refuse_idle(arguments)
     if arguments.schema is not None:
         text = read(arguments.schema)
         return Constraint("json_schema", text, whitespace=whitespace, lenient=arguments.lenient)
@@ -128,6 +126,19 @@ def constraint(arguments: Namespace, beside: str | None = None) -> Constraint | 
         text = read(arguments.structural_tag)
         return Constraint("structural_tag", text, whitespace=whitespace, lenient=arguments.lenient)
     return None
+
+
+def _refuse_idle(arguments: Namespace) -> None:
+    """Raises ValueError for an option that the constraint would not be changed by, as over HTTP."""
+    json_like = arguments.schema is not None or arguments.structural_tag is not None
+    subjects = (
+        (("syntax", "start", "lexer"), "a grammar", arguments.grammar is not None),
+        (("whitespace", "lenient"), "JSON, by a schema or a structural tag", json_like),
+    )
+    for options, subject, there in subjects:
+        idle = [name for name in options if getattr(arguments, name) not in (None, False)]
+        if idle and not there:
+            raise ValueError(f"--{idle[0]} is about {subject}, and there is none")
 
 
 def read(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from io import BytesIO, TextIOWrapper
@@ -66,6 +67,22 @@ def test_check_takes_the_options_of_grammars(write: Any, capsys: pytest.CaptureF
     assert main([*asked, write("t", "::=aa")]) == 0
     assert told(capsys)["accepted"] is True
     assert main(["check", "--regex", write("r", "a"), "--start", "other", write("t", "a")]) == 2
+
+
+@pytest.mark.parametrize("option", [["--lenient"], ["--whitespace", "any"]])
+def test_options_of_json_are_refused_without_it(
+    write: Any, capsys: pytest.CaptureFixture[str], option: list[str]
+) -> None:
+    """Options of schemas are honoured for schemas and structural tags, and refused where they would be ignored."""
+    text, tag = write("t", '"a"'), {"type": "json_schema", "json_schema": {"const": "a"}}
+    assert main(["check", *option, "--schema", write("s", '{"const": "a"}'), text]) == 0
+    assert main(["check", *option, "--structural-tag", write("tag", json.dumps({"format": tag})), text]) == 0
+    capsys.readouterr()
+    others = [("--regex", ".*"), ("--choice", json.dumps(['"a"'])), ("--grammar", 'root ::= "a"')]
+    for other in [*([name, write("other", content)] for name, content in others), ["--shipped", "json"]]:
+        assert main(["check", *option, *other, text]) == 2
+        message = f"{option[0]} is about JSON, by a schema or a structural tag, and there is none"
+        assert capsys.readouterr().err == f"swyb check: error: {message}\n"
 
 
 def test_check_says_where_a_text_leaves(write: Any, capsys: pytest.CaptureFixture[str]) -> None:
