@@ -40,19 +40,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The process's exit status: 0 if all is well, 1 if not, 2 for a question that can't be answered, 130 if it was
     interrupted.
     """
+    arguments = sys.argv[1:] if arguments is None else arguments
+    failed = 2 if _command(arguments) in _JUDGES else 1
     if sys.stdout is None:
         report("swyb: error: the standard output is closed")
-        return 1
+        return failed
     try:
-        return _written(sys.argv[1:] if arguments is None else arguments)
+        return _written(arguments)
     except BrokenPipeError as error:
-        return _end_unread(error)
+        _end_unread(error)
+        return failed
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:  # a disk that is full, for one
         _drop_output()
         report(f"swyb: error: the output can't be written: {error.strerror}")
-        return 1
+        return failed
 
 
 def _written(arguments: Sequence[str]) -> int:
@@ -76,7 +79,7 @@ def _run(parsed: Namespace) -> int:
 
 def parse(arguments: Sequence[str]) -> Namespace:
     """A command's options, and those that it passes on to an engine."""
-    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    command = _command(arguments)
     known = parser([name for name in COMMANDS if name == command])
     if command not in _PASSING_ON:
         return known.parse_args(arguments)
@@ -84,6 +87,10 @@ def parse(arguments: Sequence[str]) -> Namespace:
     parsed = known.parse_args(own)
     parsed.engine_options = passed_on
     return parsed
+
+
+def _command(arguments: Sequence[str]) -> str | None:
+    return next((argument for argument in arguments if not argument.startswith("-")), None)
 
 
 def parser(loaded: Collection[str] = tuple(COMMANDS)) -> ArgumentParser:
@@ -99,16 +106,13 @@ def parser(loaded: Collection[str] = tuple(COMMANDS)) -> ArgumentParser:
     return top
 
 
-def _end_unread(error: BrokenPipeError) -> int:
-    """Status where the reader of our output has ended, as `head` does. Raises `error` where somebody else's pipe
-    broke.
-    """
+def _end_unread(error: BrokenPipeError) -> None:
+    """Drops the output where its reader has ended, as `head` does. Raises `error` where somebody else's pipe broke."""
     watch = select.poll()
     watch.register(sys.stdout.fileno(), select.POLLERR)
     if not watch.poll(0):
         raise error
     _drop_output()
-    return 1
 
 
 def _drop_output() -> None:

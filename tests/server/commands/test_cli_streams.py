@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import signal
@@ -36,7 +37,8 @@ def ended(line: str) -> tuple[int, str, str]:
     ("line", "status", "message"),
     [
         ("swyb --version > /dev/full", 1, "swyb: error: the output can't be written: No space left on device\n"),
-        ("swyb check --shipped json x >&-", 1, "swyb: error: the standard output is closed\n"),
+        ("swyb check --shipped json x >&-", 2, "swyb: error: the standard output is closed\n"),
+        ("swyb grammars list >&-", 1, "swyb: error: the standard output is closed\n"),
         ("swyb check --choice - x <&-", 2, "swyb check: error: the standard input is closed\n"),
     ],
 )
@@ -46,6 +48,14 @@ def test_streams_that_are_closed_or_full(
     """A line says what is wrong, whether output waits in a buffer or not."""
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     assert ended(line) == (status, "", message)
+
+
+def test_a_verdict_that_nobody_reads_is_none(write: Any) -> None:
+    """Status 1 would say that the text doesn't belong."""
+    line = f"swyb check --choice {write('choice', json.dumps(['a']))} {write('text', 'a')}"
+    unread = f"{{ sleep 0.2; {line}; echo $? >&2; }} | true"
+    assert ended(line)[0] == 0
+    assert ended(unread) == (0, "", "2\n")
 
 
 def test_bytes_that_are_no_text_are_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
