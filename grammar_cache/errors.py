@@ -42,7 +42,7 @@ class GrammarError(ValueError):
         if self.line is not None:
             return f"{self.message} (line {self.line}, column {self.column})"
         if self.pointer is not None:
-            return f"{self.message} (at {self.pointer or '/'})"
+            return f"{self.message} (at {self.pointer or 'the root'})"
         return self.message
 
 

@@ -37,3 +37,13 @@ def test_an_error_survives_pickling_and_copying(error: GrammarError) -> None:
     for other in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert type(other) is type(error)
         assert (str(other), vars(other), other.code) == (str(error), vars(error), error.code)
+
+
+def test_an_error_tells_its_place() -> None:
+    """The root of a schema isn't its member without a name, which "/" points at."""
+    told = [str(GrammarSyntaxError("no", pointer=pointer)) for pointer in ("", "/", "/a")]
+    assert told == ["no (at the root)", "no (at /)", "no (at /a)"]
+    assert [str(GrammarSyntaxError("no", line=1, column=2)), str(GrammarSyntaxError("no"))] == [
+        "no (line 1, column 2)",
+        "no",
+    ]
